@@ -7,7 +7,7 @@
 #   make test-hosts   tests of the daemons with nodes that are hosts of their own
 #   make fuzz     feed the parsers with garbage (FUZZ_SECONDS each)
 #   make kill-rounds  kill the master daemon KILL_ROUNDS times (10,000)
-#   make sim      random lives of a simulated cluster (SEEDS=1-1000000)
+#   make sim      random lives of a simulated cluster (SEEDS=1-1000000 LIVES=--changes)
 #   make raft-lives  random lives of lib/raft alone (SEEDS=1-100000)
 #   make log-lives  the same of lib/consensus around it (SEEDS=1-100000)
 #   make compat-page  run Ganeti's own commands and write doc/compat.md
@@ -109,12 +109,14 @@ kill-rounds: all
 	BIN=$(CURDIR)/$(BUILD)/bin KILL_ROUNDS=$(KILL_ROUNDS) \
 		tests/daemon/140-kill-rounds.t
 
-# Random lives of a simulated cluster: a seed takes a tenth of a second.
+# Random lives of a simulated cluster: a seed takes a tenth of a second.  LIVES is
+# --take-overs or --changes, or nothing.
 SEEDS ?= 1-1000000
+LIVES ?=
 sim: deps
 	test -f build-sim/build.ninja || CC="$(CC)" meson setup build-sim
 	ninja -C build-sim tests/sim_run
-	BUILD=build-sim tests/sim/run --seeds $(SEEDS)
+	BUILD=build-sim tests/sim/run --seeds $(SEEDS) $(LIVES)
 
 # Random lives of servers of lib/raft: some hundred seeds a second.
 raft-lives: SEEDS = 1-100000

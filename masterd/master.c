@@ -165,6 +165,7 @@ struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 	m->leftovers = leftovers_create(m->config, m->queue, m->recover);
 	m->old_calls = old_calls_create(m->config, m->rpc);
 	config_set_lost(m->config, leftovers_begin, m->leftovers);
+	recover_set_failed(m->recover, leftovers_begin, m->leftovers);
 	return m;
 }
 

@@ -278,7 +278,9 @@ void role_free(struct role *r)
 {
 	if (r == NULL)
 		return;
-	master_free(r->master);
+	/* Jobs that did not end when it handed over still hold it. */
+	if (r->finished)
+		master_free(r->master);
 	quorum_free(r->quorum);
 	free(r);
 }

@@ -67,7 +67,8 @@ static bool leaves_behind(const struct role *r)
 }
 
 /* A log begins where there is none, where somebody else has written the files,
- * and where the others are to be left behind. */
+ * and where the others are to be left behind.  1: this node was taken into one
+ * meanwhile. */
 static WAITS int need_log(struct role *r, struct error *err)
 {
 	const struct role_config *c = &r->config;
@@ -167,13 +168,12 @@ static WAITS int wait_for_lead(struct role *r, struct error *err)
 			 r->config.paths->hostname);
 		role_say(r, text);
 	}
-	quorum_lead(r->quorum);
 	while (!quorum_leads(r->quorum, &term)) {
+		quorum_lead(r->quorum);
 		if (clock_mono_us() > lent_us &&
 		    is_elsewhere(r, clock_mono_us() > ask_us, err))
 			return -1;
 		if (clock_mono_us() > ask_us) {
-			quorum_lead(r->quorum);
 			if (quorum_borrow(r->quorum))
 				lent_us = clock_mono_us() + LENT_US;
 			ask_us = clock_mono_us() + ASK_US;
@@ -188,6 +188,7 @@ static WAITS int wait_for_lead(struct role *r, struct error *err)
 int role_reach(struct role *r, struct error *err)
 {
 	bool had_log;
+	int rc;
 
 	if (rescue(r, err) < 0 || role_open_quorum(r, err) < 0)
 		return -1;
@@ -195,9 +196,10 @@ int role_reach(struct role *r, struct error *err)
 	if (r->config.mode == ROLE_STANDBY)
 		return 0;
 	had_log = quorum_has_log(r->quorum);
-	if (need_log(r, err) < 0)
+	rc = need_log(r, err);
+	if (rc < 0)
 		return -1;
-	if (had_log && r->config.mode == ROLE_FAILOVER && !leaves_behind(r))
+	if ((had_log || rc > 0) && r->config.mode == ROLE_FAILOVER && !leaves_behind(r))
 		ask_leader(r);
 	if (wait_for_lead(r, err) < 0)
 		return -1;

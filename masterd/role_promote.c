@@ -28,6 +28,18 @@ static void on_master_end(struct master *m, int status, const struct error *err)
 	r->config.end(r->config.arg, status, err);
 }
 
+/* It may have been demoted while it was elected; a master is a candidate. */
+static void be_candidate(struct master *m, const json_t *own)
+{
+	json_t *node;
+
+	if (node_master_candidate(own))
+		return;
+	node = config_edit(own);
+	node_set_master_candidate(node, true);
+	config_put(m->config, CONFIG_NODE, node);
+}
+
 /* The configuration says that this node is the master. */
 static WAITS int take_role(struct master *m, struct error *err)
 {
@@ -44,6 +56,7 @@ static WAITS int take_role(struct master *m, struct error *err)
 	cluster = config_edit(config_cluster(m->config));
 	cluster_set_master_node(cluster, object_uuid(own));
 	config_put_cluster(m->config, cluster);
+	be_candidate(m, own);
 	return config_commit(m->config, err);
 }
 

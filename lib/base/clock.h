@@ -17,6 +17,10 @@ int64_t clock_mono_us(void);
  * NULL: the real clocks again.  For the simulation and tests. */
 void clock_replace(int64_t (*fn)(void));
 
+/* The same for the wall clock alone, as an administrator may set it; NULL: it
+ * is what clock_replace() says. */
+void clock_replace_wall(int64_t (*fn)(void));
+
 /* Seconds since 1970 as Ganeti writes them into objects (ctime, mtime). */
 double clock_seconds(void);
 

@@ -530,6 +530,7 @@ static void add_silent(const struct consensus *c, const struct raft_ids *ids,
 void consensus_status(const struct consensus *c, struct consensus_status *ret)
 {
 	*ret = (struct consensus_status){.applied = c->applied,
+					 .snapshot = wal_snapshot_index(c->wal),
 					 .joined = c->joined,
 					 .told = c->told,
 					 .full = c->full};

@@ -151,6 +151,10 @@ void consensus_propose(struct consensus *c, struct consensus_proposal *p,
 WAITS int consensus_commit(struct consensus *c, char *data STEALS, size_t len,
 			   struct error *err);
 
+/* Whoever waits for a proposal gets an error, and so does who comes later: for
+ * a server that is to end and has no majority.  It takes part as before. */
+void consensus_give_up(struct consensus *c);
+
 /* Wait until this server's state has all that was acknowledged anywhere before
  * the call.  -1: that could not be had within timeout_ms. */
 WAITS int consensus_read(struct consensus *c, unsigned timeout_ms,
@@ -181,6 +185,7 @@ size_t consensus_log_bytes(const struct consensus *c);
 struct consensus_status {
 	struct raft_status raft;
 	uint64_t applied;
+	uint64_t snapshot; /* the index of the newest one */
 	bool joined; /* the others have said that it may take part */
 	bool told;   /* by consensus_lead() */
 	bool full;   /* its disk is: nothing more can be written */

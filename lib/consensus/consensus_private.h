@@ -61,6 +61,7 @@ struct consensus {
 	struct raft *raft;
 	struct timer timer;
 	bool started, stopping, failed;
+	bool given_up; /* no proposal is taken any more */
 	bool taking;
 	unsigned n_tasks;  /* of ours that have not ended */
 	struct cond ended; /* one has */

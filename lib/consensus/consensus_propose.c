@@ -33,7 +33,7 @@ void consensus_propose(struct consensus *c, struct consensus_proposal *p,
 	p->data = data;
 	p->len = len;
 	list_append(&c->waiting, &p->link);
-	if (c->stopping || c->failed) {
+	if (c->stopping || c->failed || c->given_up) {
 		error_set(&err, ERR_QUEUE, ECODE_STATE,
 			  "The master daemon ends");
 		finish(p, &err);
@@ -71,6 +71,18 @@ static void refuse(struct list *proposals, const struct error *err)
 	while (!list_empty(proposals))
 		finish(list_first(proposals, struct consensus_proposal, link),
 		       err);
+}
+
+void consensus_give_up(struct consensus *c)
+{
+	struct error err;
+
+	error_set(&err, ERR_QUEUE, ECODE_STATE,
+		  "The master daemon ends without a majority of the master "
+		  "candidates");
+	c->given_up = true;
+	refuse(&c->proposed, &err);
+	refuse(&c->waiting, &err);
 }
 
 bool consensus_any_waits(const struct consensus *c)

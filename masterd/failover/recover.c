@@ -18,6 +18,8 @@
 struct recover {
 	struct config *config;
 	struct queue *queue;
+	void (*failed)(void *arg);
+	void *arg;
 	bool ended;
 };
 
@@ -27,6 +29,18 @@ struct recover *recover_create(struct config *config, struct queue *queue)
 
 	*r = (struct recover){.config = config, .queue = queue};
 	return r;
+}
+
+void recover_set_failed(struct recover *r, void (*failed)(void *arg), void *arg)
+{
+	r->failed = failed;
+	r->arg = arg;
+}
+
+static void tell_failed(const struct recover *r)
+{
+	if (r->failed != NULL)
+		r->failed(r->arg);
 }
 
 void recover_end(struct recover *r)
@@ -152,18 +166,21 @@ int recover_one(struct recover *r, enum config_kind kind, const json_t *object)
 	return remove_one(r, uuid);
 }
 
-static WAITS void recover_helpers(struct recover *r)
+static WAITS int recover_helpers(struct recover *r)
 {
 	auto_json json_t *disks = json_array();
 	const char *uuid;
 	json_t *disk;
+	int rc = 0;
 
 	json_object_foreach (json_unconst(config_all(r->config, CONFIG_DISK)),
 			     uuid, disk)
 		if (disk_has_reserved_by_job(disk))
 			json_array_append(disks, disk);
 	for (size_t i = 0; i < json_array_size(disks); i++)
-		remove_helper(r, json_array_get(disks, i));
+		if (remove_helper(r, json_array_get(disks, i)) < 0)
+			rc = -1;
+	return rc;
 }
 
 void recover_reservations(struct recover *r)
@@ -171,15 +188,19 @@ void recover_reservations(struct recover *r)
 	auto_strv struct strv uuids = {0};
 	const char *uuid;
 	json_t *inst;
+	int rc;
 
 	json_object_foreach (
 		json_unconst(config_all(r->config, CONFIG_INSTANCE)), uuid,
 		inst)
 		if (inst_has_reserved_by_job(inst) && !still_to_come(r, inst))
 			strv_add(&uuids, uuid);
-	recover_helpers(r);
+	rc = recover_helpers(r);
 	for (size_t i = 0; i < uuids.n; i++)
-		remove_one(r, uuids.items[i]);
+		if (remove_one(r, uuids.items[i]) < 0)
+			rc = -1;
+	if (rc < 0)
+		tell_failed(r);
 }
 
 /* --- jobs that never began --- */
@@ -194,8 +215,8 @@ static WAITS void remove_task(void *arg)
 	auto_free struct unstarted *u = arg;
 	auto_free char *uuid = u->uuid;
 
-	if (!u->recover->ended)
-		remove_one(u->recover, uuid);
+	if (!u->recover->ended && remove_one(u->recover, uuid) < 0)
+		tell_failed(u->recover);
 }
 
 /* The instance that was reserved for this opcode, if the opcode creates one. */

@@ -22,6 +22,11 @@ void recover_destroy(struct recover *r);
 /* The master stops: nothing more is submitted for jobs that end. */
 void recover_end(struct recover *r);
 
+/* What could not be cleaned up, since nothing can be changed now, is to be
+ * tried again (recover_one()): then this is called.  Must not wait. */
+void recover_set_failed(struct recover *r, void (*failed)(void *arg),
+			void *arg);
+
 /* Submit a job for each instance whose creation was interrupted (it still has
  * reserved_by_job), to remove it, and for each temporary disk of other
  * instances.  Call it once, before jobs run: the jobs that made them have ended

@@ -3,8 +3,10 @@
 #include "masterd/quorum/quorum.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/random.h"
 #include "lib/json/json.h"
@@ -13,6 +15,11 @@
 
 /* When so much was logged since the last snapshot, the files take its place. */
 #define SNAPSHOT_BYTES (32u * 1024 * 1024)
+/* The leader says within this what it has. */
+#define ASK_MS 10000u
+/* Without a majority for so long, an end waits for no change any more. */
+#define GIVE_UP_US 5000000
+#define POLL_US 100000
 /* What a snapshot says of its pieces: nothing, since whoever needs them asks
  * for what there is now (state_pull()). */
 #define SNAPSHOT_TEXT "1"
@@ -24,6 +31,25 @@ static void on_apply(void *arg, const struct raft_entry *e)
 	struct quorum *q = arg;
 
 	state_apply(q->state, e->index, e->data, e->len);
+}
+
+/* The server there is the one that leads, as it was when it was told so, and
+ * its files have the state of this index (0: whatever they have). */
+static WAITS int check_source(struct quorum *q, const json_t *node, uint64_t id,
+			      uint64_t index, struct error *err)
+{
+	auto_json json_t *answer = quorum_give_order(
+		q, node, json_make("[s]", "status"), ASK_MS, err);
+
+	if (answer == NULL)
+		return -1;
+	if (strtoull(json_str(answer, "id", "0"), NULL, 16) == id &&
+	    json_int(answer, "written", INT64_MAX) >= (int64_t)index)
+		return 0;
+	return error_set(err, ERR_QUEUE, ECODE_STATE,
+			 "The files of node %s do not have the state that this "
+			 "node needs",
+			 node_name(node));
 }
 
 static WAITS int on_fetch(void *arg, const struct raft_snapshot *snapshot,
@@ -40,7 +66,11 @@ static WAITS int on_fetch(void *arg, const struct raft_snapshot *snapshot,
 				 "It is not known who leads");
 	log_info("Fetching the state of the cluster from node %s",
 		 node_name(node));
-	return state_pull(q->state, q->rpc, node, snapshot->index, err);
+	if (check_source(q, node, status.raft.leader, snapshot->index, err) <
+		    0 ||
+	    state_pull(q->state, q->rpc, node, snapshot->index, err) < 0)
+		return -1;
+	return check_source(q, node, status.raft.leader, 0, err);
 }
 
 static int on_adopt(void *arg, const struct raft_snapshot *snapshot,
@@ -273,6 +303,18 @@ static WAITS int open_state(struct quorum *q, const struct state_config *config,
 	return q->state == NULL ? -1 : 0;
 }
 
+/* A standby whose log is damaged is as good as one with a new disk. */
+static WAITS int open_log(struct quorum *q, struct error *err)
+{
+	int rc = quorum_open_log(q, err);
+
+	if (rc == 0 || !q->config.standby || !error_is(err, ECODE_FAULT))
+		return rc;
+	log_error("%s; this node will be taken in anew", err->text);
+	quorum_forget(q->config.disk, q->config.paths);
+	return 0;
+}
+
 struct quorum *quorum_open(const struct quorum_config *config,
 			   struct error *err)
 {
@@ -295,7 +337,7 @@ struct quorum *quorum_open(const struct quorum_config *config,
 	cond_init(&q->turned);
 	q->rpc = noderpc_create(config->transport);
 	noderpc_set_fenced(q->rpc, on_fenced, q);
-	if (open_state(q, &state, err) == 0 && quorum_open_log(q, err) == 0)
+	if (open_state(q, &state, err) == 0 && open_log(q, err) == 0)
 		return q;
 	quorum_free(q);
 	return NULL;
@@ -308,6 +350,42 @@ void quorum_start(struct quorum *q)
 		consensus_start(q->log);
 }
 
+/* What was proposed may never be committed, as another one leads or nobody
+ * does: then it ends with an error, for who waits until all is written. */
+static WAITS void give_up_task(void *arg)
+{
+	struct quorum *q = arg;
+	int64_t led_us = clock_mono_us();
+	uint64_t term;
+
+	while (q->flushing) {
+		if (quorum_leads(q, &term))
+			led_us = clock_mono_us();
+		else if (clock_mono_us() - led_us > GIVE_UP_US)
+			consensus_give_up(q->log);
+		cond_wait_until(&q->ended, clock_mono_us() + POLL_US);
+	}
+	q->guarded = false;
+	cond_signal(&q->ended);
+}
+
+/* Bring all that is committed into the files. */
+static WAITS int flush(struct quorum *q, struct error *err)
+{
+	int rc;
+
+	q->flushing = true;
+	q->guarded = q->log != NULL;
+	if (q->guarded)
+		task_spawn("give up", give_up_task, q);
+	rc = state_flush(q->state, err);
+	q->flushing = false;
+	cond_signal(&q->ended);
+	while (q->guarded)
+		cond_wait(&q->ended);
+	return rc;
+}
+
 void quorum_stop(struct quorum *q)
 {
 	struct error err;
@@ -318,7 +396,7 @@ void quorum_stop(struct quorum *q)
 		cond_wait(&q->ended);
 	while (q->turning)
 		cond_wait(&q->turned);
-	if (state_flush(q->state, &err) < 0)
+	if (flush(q, &err) < 0)
 		log_error("%s", err.text);
 	else if (q->log != NULL)
 		take_snapshot(q);
@@ -333,6 +411,7 @@ void quorum_free(struct quorum *q)
 	state_close(q->state);
 	noderpc_destroy(q->rpc);
 	quorum_nodes_done(q);
+	strv_done(&q->leaving);
 	free(q);
 }
 
@@ -345,7 +424,12 @@ struct state *quorum_state(struct quorum *q)
 
 void quorum_lead(struct quorum *q)
 {
-	if (q->log != NULL)
+	struct consensus_status status;
+
+	if (q->log == NULL)
+		return;
+	consensus_status(q->log, &status);
+	if (!status.told && status.raft.leader == 0)
 		consensus_lead(q->log);
 }
 

@@ -89,12 +89,13 @@ struct quorum_begin {
 
 /* Begin a log with this server as its only one, whose state is what its files
  * have now, after asking the nodes whether there is nobody else who has newer
- * files or who leads.  -1 with err, which says who is in the way. */
+ * files or who leads.  1: there is a log with a leader in which this server
+ * takes part, so none was begun.  -1 with err, which says who is in the way. */
 WAITS int quorum_begin_log(struct quorum *q, const struct quorum_begin *how,
 			   struct error *err);
 
 /* This server is to lead: it asks for votes until it does, or another one does
- * (quorum_leader()). */
+ * (quorum_leader()).  While it hears a leader, nothing: to be said again. */
 void quorum_lead(struct quorum *q);
 /* It leads, and its state has all that was ever acknowledged.  *ret_term is the
  * term of its node calls. */
@@ -129,6 +130,11 @@ bool quorum_is_alone(const struct quorum *q);
 /* A leader makes the candidates of the configuration members of the log, one
  * after the other, and sends others away. */
 void quorum_members_begin(struct quorum *q);
+
+/* This node is no candidate any more: it is told so (node_demote_from_mc) as
+ * soon as it is no member of the log, which may be when others have joined in
+ * its place.  False: it is none now, and the caller tells it. */
+bool quorum_dismiss(struct quorum *q, const char *node_name);
 
 /* Wait until the candidates that answer take part, for so long at most. */
 WAITS void quorum_settle(struct quorum *q, unsigned timeout_ms);

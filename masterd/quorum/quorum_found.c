@@ -12,6 +12,7 @@
 #include "lib/base/log.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
+#include "lib/model/files/term.h"
 #include "lib/model/rpc/rpc.h"
 #include "masterd/quorum/quorum_private.h"
 
@@ -32,6 +33,7 @@ struct ballot {
 	const struct quorum_begin *how;
 	struct voter *voters;
 	size_t n;
+	struct strv ignored; /* nodes that have no say */
 };
 
 static void ballot_done(struct ballot *b)
@@ -41,6 +43,7 @@ static void ballot_done(struct ballot *b)
 		json_decref(b->voters[i].state);
 	}
 	free(b->voters);
+	strv_done(&b->ignored);
 }
 
 static const char *self_name(const struct ballot *b)
@@ -58,6 +61,7 @@ static void add_voter(void *arg, const char *uuid, const char *text)
 	if (node == NULL)
 		return;
 	if (b->how->ignore_offline && node_offline(node)) {
+		strv_add(&b->ignored, node_name(node));
 		json_decref(node);
 		return;
 	}
@@ -203,6 +207,67 @@ static int check_candidates(const struct ballot *b, struct error *err)
 	return 0;
 }
 
+static bool has_answered(const struct ballot *b, const char *name)
+{
+	for (size_t i = 0; i < b->n; i++)
+		if (answers(&b->voters[i]) &&
+		    str_eq(node_name(b->voters[i].node), name))
+			return true;
+	return false;
+}
+
+/* The configuration here may be so old that the master and its candidates are
+ * not even in it: but the nodes that are know who it is. */
+static int check_masters(const struct ballot *b, struct error *err)
+{
+	for (size_t i = 0; i < b->n && b->how->failover; i++) {
+		const char *master = master_by(&b->voters[i]);
+
+		if (*master != '\0' && !has_answered(b, master) &&
+		    !strv_has(&b->ignored, master))
+			return error_set(
+				err, ERR_PREREQ, ECODE_STATE,
+				"Node %s says that the master is %s, which "
+				"does not answer, or is not known to %s. Run "
+				"gnt-cluster master-failover on another node; "
+				"--no-voting goes on with what this node has",
+				node_name(b->voters[i].node), master,
+				self_name(b));
+	}
+	return 0;
+}
+
+/* What this node knows of terms, by its log or as its node daemon has noted. */
+static int64_t own_term(const struct ballot *b)
+{
+	const struct quorum_config *config = &b->q->config;
+	auto_json json_t *own = quorum_tell_status(b->q);
+	auto_term struct term noted = {0};
+	int64_t term = json_int(own, "term", 0);
+	struct error err;
+
+	if (term_load(config->disk, config->paths, &noted, &err) < 0)
+		log_warning("%s, ignoring", err.text);
+	return (int64_t)noted.number > term ? (int64_t)noted.number : term;
+}
+
+/* Somebody has led since this node's disk was written. */
+static int check_term(const struct ballot *b, struct error *err)
+{
+	int64_t own = own_term(b);
+
+	for (size_t i = 0; i < b->n; i++)
+		if (json_int(b->voters[i].state, "term", 0) > own)
+			return error_set(
+				err, ERR_PREREQ, ECODE_STATE,
+				"Node %s has obeyed a master of which %s knows "
+				"nothing: what is here is not the newest. Run "
+				"gnt-cluster master-failover on another node; "
+				"--no-voting goes on with what this node has",
+				node_name(b->voters[i].node), self_name(b));
+	return 0;
+}
+
 /* A log that was not brought into the files at its end. */
 static int check_own(const struct ballot *b, struct error *err)
 {
@@ -266,7 +331,8 @@ static WAITS int check_log_of(const struct ballot *b, const struct voter *v,
 				 node_name(v->node), ignored.text);
 	if (str_eq(json_str(theirs, "cluster", ""),
 		   json_str(own, "cluster", "-")) &&
-	    json_int(theirs, "last", 0) <= json_int(own, "last", 0))
+	    !json_is_true(json_get(theirs, "leads")) &&
+	    !quorum_has_more(theirs, own))
 		return 0;
 	return error_set(err, ERR_PREREQ, ECODE_STATE,
 			 "%s keeps the log of this cluster, and %s has no "
@@ -443,6 +509,7 @@ static WAITS int look(struct ballot *b, struct error *err)
 		task_sleep(RETRY_MS);
 	}
 	if (check_votes(b, err) < 0 || check_candidates(b, err) < 0 ||
+	    check_masters(b, err) < 0 || check_term(b, err) < 0 ||
 	    check_own(b, err) < 0 || check_config(b, err) < 0)
 		return -1;
 	return check_logs(b, err);
@@ -451,8 +518,7 @@ static WAITS int look(struct ballot *b, struct error *err)
 /* Above what any node has obeyed, and what this server's last log had. */
 static uint64_t next_term(const struct ballot *b)
 {
-	auto_json json_t *own = quorum_tell_status(b->q);
-	int64_t term = json_int(own, "term", 0);
+	int64_t term = own_term(b);
 
 	for (size_t i = 0; i < b->n; i++) {
 		int64_t theirs = json_int(b->voters[i].state, "term", 0);
@@ -484,6 +550,31 @@ int quorum_may_drop(struct quorum *q, const struct strv *drop,
 	return begin_ballot(&b, err) < 0 ? -1 : look_without(&b, err);
 }
 
+/* Another server leads the log in which this one takes part by now: there is
+ * nothing to be begun. */
+static bool is_led(const struct quorum *q)
+{
+	struct consensus_status status;
+
+	if (q->log == NULL)
+		return false;
+	consensus_status(q->log, &status);
+	return status.raft.leader != 0 && status.raft.leader != q->me.id;
+}
+
+/* Nobody makes this node part of a log meanwhile. */
+static WAITS int begin_alone(struct ballot *b, struct error *err)
+{
+	struct quorum *q = b->q;
+	int rc = 1;
+
+	quorum_turn_begin(q);
+	if (b->how->no_voting || b->how->drop != NULL || !is_led(q))
+		rc = quorum_found(q, next_term(b), err);
+	quorum_turn_end(q);
+	return rc;
+}
+
 int quorum_begin_log(struct quorum *q, const struct quorum_begin *how,
 		     struct error *err)
 {
@@ -500,5 +591,5 @@ int quorum_begin_log(struct quorum *q, const struct quorum_begin *how,
 			return -1;
 		say(&b, err->text);
 	}
-	return quorum_found(q, next_term(&b), err);
+	return begin_alone(&b, err);
 }

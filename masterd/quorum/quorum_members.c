@@ -11,6 +11,8 @@
 #include "lib/base/log.h"
 #include "lib/base/random.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
+#include "lib/model/rpc/rpc.h"
 #include "masterd/quorum/quorum_private.h"
 
 /* So often everything is looked at, also when nothing has changed; a candidate
@@ -42,6 +44,41 @@ static bool is_up_to_date(const struct quorum *q,
 		progress.match > 0);
 }
 
+/* Whether a member that is no candidate any more could keep its vote: its node
+ * is there and answers. */
+static bool may_stay(struct quorum *q, const struct consensus_status *now,
+		     uint64_t id)
+{
+	auto_json json_t *node = NULL;
+
+	if (raft_ids_have(&now->silent, id))
+		return false;
+	node = quorum_configured(q, id);
+	return node != NULL && !node_offline(node);
+}
+
+/* Of candidates that are away some have to join yet: until then, who has voted
+ * goes on with that, in their place.  So that a change of all candidates at
+ * once does not leave one copy of all that was acknowledged. */
+static void keep_former(struct quorum *q, const struct consensus_status *now,
+			struct raft_members *wanted, struct raft_ids *able)
+{
+	const struct raft_ids *voters = &now->raft.members.voters;
+	size_t n = 1;
+
+	for (size_t i = 0; i < q->n_candidates; i++)
+		n += q->candidates[i].online &&
+		     q->candidates[i].hash != q->me.id >> QUORUM_LIFE_BITS;
+	for (size_t i = 0; i < voters->n && able->n < n; i++) {
+		uint64_t id = voters->ids[i];
+
+		if (is_candidate(q, id) || !may_stay(q, now, id))
+			continue;
+		raft_ids_add(&wanted->learners, id);
+		raft_ids_add(able, id);
+	}
+}
+
 /* Move members to the voters until there are enough, the ones first that have a
  * vote now. */
 static void give_votes(const struct raft_members *now, struct raft_ids *able,
@@ -58,9 +95,9 @@ static void give_votes(const struct raft_members *now, struct raft_ids *able,
 		}
 }
 
-/* The members without those that are no candidates, an odd number of those who
- * are able to vote as voters: with two, this one alone, so that it can go on
- * without the other. */
+/* The members without those that are no candidates (unless they are needed
+ * yet), an odd number of those who are able to vote as voters: with two, this
+ * one alone, so that it can go on without the other. */
 static void find_wanted(struct quorum *q, const struct consensus_status *now,
 			struct raft_members *wanted)
 {
@@ -79,6 +116,7 @@ static void find_wanted(struct quorum *q, const struct consensus_status *now,
 			if (k == 0 || is_up_to_date(q, now, id))
 				raft_ids_add(&able, id);
 		}
+	keep_former(q, now, wanted, &able);
 	raft_ids_remove(&wanted->learners, q->me.id);
 	raft_ids_add(&wanted->voters, q->me.id);
 	give_votes(&now->raft.members, &able,
@@ -257,6 +295,76 @@ static void see_to_missing(struct quorum *q, const struct consensus_status *now)
 	}
 }
 
+/* --- who leaves --- */
+
+struct leaver {
+	struct quorum *q;
+	json_t *node;
+};
+
+static WAITS void dismiss_task(void *arg)
+{
+	auto_free struct leaver *leaver = arg;
+	auto_json json_t *node = leaver->node;
+	struct quorum *q = leaver->q;
+	struct error err;
+	auto_json json_t *done =
+		noderpc_call(q->rpc, node, rpc_node_demote_from_mc(), &err);
+
+	if (done == NULL)
+		log_warning("Node %s failed to demote itself: %s",
+			    node_name(node), err.text);
+	q->n_seeing--;
+	cond_signal(&q->ended);
+}
+
+static void begin_to_dismiss(struct quorum *q, const char *name)
+{
+	uint64_t id = quorum_node_hash(name) << QUORUM_LIFE_BITS;
+	json_t *node = quorum_configured(q, id);
+	struct leaver *leaver;
+
+	if (node == NULL || node_master_candidate(node) || node_offline(node)) {
+		json_decref(node);
+		return;
+	}
+	leaver = xalloc(sizeof(*leaver));
+	*leaver = (struct leaver){.q = q, .node = node};
+	q->n_seeing++;
+	task_spawn("dismiss", dismiss_task, leaver);
+}
+
+/* Who is no member any more, and will not be called back. */
+static void dismiss_leavers(struct quorum *q,
+			    const struct consensus_status *now)
+{
+	auto_strv struct strv leaving = q->leaving;
+
+	q->leaving = (struct strv){0};
+	for (size_t i = 0; i < leaving.n; i++)
+		if (now->raft.changing ||
+		    member_of(&now->raft.members,
+			      quorum_node_hash(leaving.items[i])) != 0)
+			strv_add(&q->leaving, leaving.items[i]);
+		else
+			begin_to_dismiss(q, leaving.items[i]);
+}
+
+bool quorum_dismiss(struct quorum *q, const char *name)
+{
+	struct consensus_status now;
+
+	if (q->log == NULL || !q->members_run)
+		return false;
+	consensus_status(q->log, &now);
+	if (!now.raft.changing &&
+	    member_of(&now.raft.members, quorum_node_hash(name)) == 0)
+		return false;
+	strv_add_unique(&q->leaving, name);
+	cond_signal(&q->kick);
+	return true;
+}
+
 /* --- the task --- */
 
 static void step(struct quorum *q)
@@ -276,6 +384,8 @@ static void step(struct quorum *q)
 			log_members(&wanted);
 	}
 	see_to_missing(q, &now);
+	consensus_status(q->log, &now);
+	dismiss_leavers(q, &now);
 }
 
 /* Whether a learner that answers still lacks much. */

@@ -148,18 +148,26 @@ static void match_node(void *arg, const char *uuid, const char *text)
 		return;
 	node = json_parse(text, strlen(text), &ignored);
 	if (node != NULL && quorum_node_hash(node_name(node)) == search->hash)
-		search->found = contact(node_name(node), node_primary_ip(node));
+		search->found = steal(&node);
+}
+
+json_t *quorum_configured(struct quorum *q, uint64_t id)
+{
+	struct search search = {.hash = id >> QUORUM_LIFE_BITS};
+
+	config_image_each(state_config(q->state), "nodes", match_node, &search);
+	return search.found;
 }
 
 json_t *quorum_node_of(struct quorum *q, uint64_t id)
 {
 	const struct quorum_candidate *c = quorum_candidate_of(q, id);
-	struct search search = {.hash = id >> QUORUM_LIFE_BITS};
+	auto_json json_t *node = NULL;
 
 	if (c != NULL)
 		return json_incref(c->node);
-	config_image_each(state_config(q->state), "nodes", match_node, &search);
-	if (search.found != NULL)
-		return search.found;
-	return node_of_ssconf(q, search.hash);
+	node = quorum_configured(q, id);
+	if (node != NULL)
+		return contact(node_name(node), node_primary_ip(node));
+	return node_of_ssconf(q, id >> QUORUM_LIFE_BITS);
 }

@@ -46,36 +46,51 @@ json_t *quorum_tell_status(const struct quorum *q)
 {
 	auto_free char *cluster = number_text(q->me.cluster);
 	auto_free char *id = number_text(q->me.id);
+	uint64_t written = state_written(q->state);
 	struct consensus_status status = {0};
 	json_t *answer;
 
 	if (q->log == NULL)
 		return json_object();
 	consensus_status(q->log, &status);
-	answer = json_make("{s:s, s:s, s:b, s:I, s:I, s:I, s:I}", "cluster",
-			   cluster, "id", id, "leads",
-			   status.raft.role == RAFT_LEADER, "term",
-			   (json_int_t)status.raft.term, "last",
-			   (json_int_t)status.raft.last, "last_term",
-			   (json_int_t)status.raft.last_term, "applied",
-			   (json_int_t)status.applied);
+	answer = json_make(
+		"{s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:I}", "cluster", cluster,
+		"id", id, "leads", status.raft.role == RAFT_LEADER, "term",
+		(json_int_t)status.raft.term, "last",
+		(json_int_t)status.raft.last, "last_term",
+		(json_int_t)status.raft.last_term, "applied",
+		(json_int_t)status.applied, "written",
+		(json_int_t)(written > status.snapshot ? written
+						       : status.snapshot));
 	return answer;
 }
 
 /* --- join --- */
 
-/* An order that changes what this server is: one after the other. */
-static WAITS void turn_begin(struct quorum *q)
+WAITS void quorum_turn_begin(struct quorum *q)
 {
 	while (q->turning)
 		cond_wait(&q->turned);
 	q->turning = true;
 }
 
-static void turn_end(struct quorum *q)
+void quorum_turn_end(struct quorum *q)
 {
 	q->turning = false;
 	cond_signal(&q->turned);
+}
+
+/* Whether it takes part under another number, and a leader sends it something:
+ * then the order is one that came late. */
+static bool is_taken(const struct quorum *q,
+		     const struct consensus_identity *me)
+{
+	struct consensus_status status;
+
+	if (q->log == NULL || q->me.cluster != me->cluster)
+		return false;
+	consensus_status(q->log, &status);
+	return status.raft.leader != 0;
 }
 
 static WAITS int join(struct quorum *q, const struct consensus_identity *me,
@@ -86,6 +101,10 @@ static WAITS int join(struct quorum *q, const struct consensus_identity *me,
 	if (q->log != NULL && q->me.cluster == me->cluster &&
 	    q->me.id == me->id)
 		return 0;
+	if (is_taken(q, me))
+		return error_set(err, ERR_QUEUE, ECODE_STATE,
+				 "This node takes part in the log under "
+				 "another number");
 	log_info("This node takes part in the log of the cluster from now on, "
 		 "with the number %016" PRIx64,
 		 me->id);
@@ -112,11 +131,11 @@ static WAITS json_t *take_join(struct quorum *q, const json_t *order,
 			  "The order join has the number of another node");
 		return NULL;
 	}
-	turn_begin(q);
+	quorum_turn_begin(q);
 	rc = q->stopping ? error_set(err, ERR_QUEUE, ECODE_STATE,
 				     "The master daemon ends")
 			 : join(q, &me, err);
-	turn_end(q);
+	quorum_turn_end(q);
 	return rc < 0 ? NULL : json_null();
 }
 
@@ -175,13 +194,13 @@ static WAITS json_t *take_hand_over(struct quorum *q, const json_t *order,
 			  "This node is not the master");
 		return NULL;
 	}
-	turn_begin(q);
+	quorum_turn_begin(q);
 	rc = give_vote(q, to, err);
 	if (rc == 0 && q->config.finish != NULL)
 		q->config.finish(q->config.arg);
 	if (rc == 0)
 		rc = hand_over(q, to, err);
-	turn_end(q);
+	quorum_turn_end(q);
 	return rc < 0 ? NULL : json_null();
 }
 
@@ -212,7 +231,7 @@ static WAITS void lend_task(void *arg)
 		q->config.quit(q->config.arg);
 	else
 		q->lend_to = 0;
-	turn_end(q);
+	quorum_turn_end(q);
 }
 
 static json_t *take_lend(struct quorum *q, const json_t *order,

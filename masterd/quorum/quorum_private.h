@@ -40,8 +40,14 @@ struct quorum {
 
 	/* The task that changes the membership. */
 	bool members_run;
-	unsigned n_seeing; /* tasks that ask candidates */
+	unsigned n_seeing; /* tasks that ask candidates, or dismiss nodes */
+	struct strv
+		leaving; /* nodes to be dismissed when they are no members */
 	struct cond kick, ended;
+
+	/* It ends: the files are being written, somebody looks whether that
+	 * can go on. */
+	bool flushing, guarded;
 
 	/* It leads only to hand over to this server, which has less. */
 	uint64_t lend_to;
@@ -69,6 +75,9 @@ void quorum_nodes_done(struct quorum *q);
 /* The node behind a number: an object with name and primary_ip, to be freed;
  * NULL: it is not known. */
 json_t *quorum_node_of(struct quorum *q, uint64_t id);
+/* The whole object of that node in the configuration, to be freed; NULL: it is
+ * not there. */
+json_t *quorum_configured(struct quorum *q, uint64_t id);
 const char *quorum_candidate_name(const struct quorum_candidate *c);
 /* The candidate behind a number, or NULL. */
 struct quorum_candidate *quorum_candidate_of(struct quorum *q, uint64_t id);
@@ -92,6 +101,14 @@ WAITS int quorum_may_drop(struct quorum *q, const struct strv *drop,
 			  struct error *err);
 
 /* --- quorum_orders.c --- */
+
+/* Who changes what this server is, between these two: one after the other. */
+WAITS void quorum_turn_begin(struct quorum *q);
+void quorum_turn_end(struct quorum *q);
+
+/* Whether a server with this status has more than this one (own): a vote is
+ * given to who has as new an entry, and as many. */
+bool quorum_has_more(const json_t *status, const json_t *own);
 
 /* What this server is, as it answers the order status; to be freed. */
 json_t *quorum_tell_status(const struct quorum *q);

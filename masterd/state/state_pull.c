@@ -103,6 +103,7 @@ static WAITS int pull_config(const struct pull *p, struct error *err)
 				  "Cannot use what node %s answered to "
 				  "config_read",
 				  node_name(p->node));
+	p->s->origin = CONFIG_WHOLE; /* it is the log's now */
 	state_config_changed(p->s);
 	if (p->s->config.nodes_changed != NULL)
 		p->s->config.nodes_changed(p->s->config.arg);
@@ -278,10 +279,17 @@ static WAITS int pull_queue(const struct pull *p, struct error *err)
 int state_pull(struct state *s, struct noderpc *rpc, const json_t *node,
 	       uint64_t index, struct error *err)
 {
+	const char *folder = path(s->config.paths, PATH_QUEUE_DIR);
 	struct pull p = {.s = s, .rpc = rpc, .node = node};
+	int rc;
 
 	if (begin_half(s, index, err) < 0 || pull_config(&p, err) < 0 ||
-	    pull_queue(&p, err) < 0)
+	    pull_queue(&p, err) < 0 || state_write_out(s, err) < 0)
 		return -1;
-	return state_write_out(s, err);
+	/* Files that are the same already may be what a life before has written
+	 * and not synced. */
+	task_leave(); /* the path is constant */
+	rc = s->config.disk->sync_all(s->config.disk, folder, err);
+	task_enter();
+	return rc;
 }

@@ -146,17 +146,22 @@ static void end(struct replica *r)
 	cond_signal(&r->changed);
 }
 
-/* For who only looks: false, nothing to end, when somebody else has it. */
+/* For who only looks: false, nothing to end, when it is not open here.  It is
+ * not opened then, as the lock would stay with this daemon, and a master daemon
+ * that starts later could not have it. */
 static WAITS bool begin_look(struct replica *r)
 {
 	struct error ignored;
 
 	while (r->leaving)
 		cond_wait(&r->changed);
-	if (r->store == NULL && r->config.owner_runs != NULL &&
-	    r->config.owner_runs(r->config.arg))
-		return false;
-	return begin(r, &ignored) == 0;
+	return r->store != NULL && begin(r, &ignored) == 0;
+}
+
+static bool owner_runs(const struct replica *r)
+{
+	return r->config.owner_runs != NULL &&
+	       r->config.owner_runs(r->config.arg);
 }
 
 void replica_release(struct replica *r)
@@ -173,8 +178,16 @@ void replica_tidy(struct replica *r)
 {
 	auto_free char *journal = xprintf("%s/journal", r->dir);
 
-	if (r->config.disk->exists(r->config.disk, journal) && begin_look(r))
-		end(r);
+	struct error err;
+
+	if (!r->config.disk->exists(r->config.disk, journal) || owner_runs(r))
+		return;
+	if (begin(r, &err) < 0) {
+		log_warning("%s, ignoring", err.text);
+		return;
+	}
+	end(r);
+	leave(r, store_flush);
 }
 
 /* --- changes --- */
@@ -318,6 +331,25 @@ static WAITS char *look_read(const struct look *l, const char *name,
 					     ret_len, &ignored);
 }
 
+/* A file that is there and cannot be read is none that has gone: whoever makes
+ * a copy would remove it. */
+static WAITS char *look_read_sure(const struct look *l, const char *name,
+				  size_t *ret_len, bool *ret_gone,
+				  struct error *err)
+{
+	char *text;
+
+	*ret_gone = false;
+	if (l->store == NULL) {
+		error_set(err, ERR_QUEUE, ECODE_ENVIRON,
+			  "The job queue in %s cannot be read", l->r->dir);
+		return NULL;
+	}
+	text = store_read(l->store, name, JOB_FILE_MAX, ret_len, err);
+	*ret_gone = text == NULL && !store_exists(l->store, name);
+	return text;
+}
+
 static WAITS int look_list(const struct look *l, const char *folder,
 			   struct strv *ret, struct error *err)
 {
@@ -327,17 +359,19 @@ static WAITS int look_list(const struct look *l, const char *folder,
 			 "The job queue in %s cannot be read", l->r->dir);
 }
 
-static WAITS void add_hash(const struct look *l, const char *name,
-			   json_t *result)
+static WAITS int add_hash(const struct look *l, const char *name,
+			  json_t *result, struct error *err)
 {
+	bool gone;
 	size_t len;
-	auto_free char *text = look_read(l, name, &len);
+	auto_free char *text = look_read_sure(l, name, &len, &gone, err);
 	char hash[17];
 
 	if (text == NULL)
-		return; /* gone meanwhile */
+		return gone ? 0 : -1;
 	snprintf(hash, sizeof(hash), "%016" PRIx64, bytes_hash(text, len));
 	json_object_set_new(result, name, json_string(hash));
+	return 0;
 }
 
 static WAITS int add_archive_sizes(const struct look *l, json_t *result,
@@ -375,8 +409,9 @@ static WAITS int list_folder(const struct look *l, const char *folder,
 				? xstrdup(names.items[i])
 				: xprintf("%s/%s", folder, names.items[i]);
 
-		if (queue_file_is_known(name))
-			add_hash(l, name, result);
+		if (queue_file_is_known(name) &&
+		    add_hash(l, name, result, err) < 0)
+			return -1;
 	}
 	return *folder == '\0' ? add_archive_sizes(l, result, err) : 0;
 }
@@ -418,6 +453,7 @@ json_t *replica_list(struct replica *r, const char *folder, bool own,
 json_t *replica_read(struct replica *r, const json_t *names, struct error *err)
 {
 	auto_json json_t *result = json_object();
+	bool gone, failed = false;
 	size_t total = 0, len, i;
 	const json_t *item;
 	struct look l;
@@ -435,17 +471,19 @@ json_t *replica_read(struct replica *r, const json_t *names, struct error *err)
 	l = look_begin(r);
 	json_array_foreach (names, i, item) {
 		const char *name = json_string_value(item);
-		auto_free char *text = look_read(&l, name, &len);
+		auto_free char *text =
+			look_read_sure(&l, name, &len, &gone, err);
 
-		if (text == NULL)
+		if (text == NULL && gone)
 			continue;
-		if (total > 0 && total + len > REPLICA_READ_MAX)
+		failed = text == NULL;
+		if (failed || (total > 0 && total + len > REPLICA_READ_MAX))
 			break;
 		total += len;
 		json_object_set_new(result, name, json_stringn(text, len));
 	}
 	look_end(&l);
-	return steal(&result);
+	return failed ? NULL : steal(&result);
 }
 
 static WAITS uint64_t highest_id(const struct look *l)

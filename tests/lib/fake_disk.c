@@ -623,10 +623,25 @@ static void copy_log(const char *key, void *value, void *arg)
 	table_put(&to->logs, key, copy);
 }
 
+/* Names that are not durable yet would be, in their order. */
+static void copy_pending(struct table *to, const struct fake_disk *from)
+{
+	const struct change *c;
+
+	list_each (c, &from->pending, link)
+		if (c->kind == PUT)
+			blob_put(to, c->path, c->blob.data, c->blob.len);
+		else if (c->kind == DROP)
+			blob_free(table_remove(to, c->path));
+		else if (c->kind == MOVE)
+			blob_move(to, c->path, c->to);
+}
+
 void fake_disk_copy(struct fake_disk *to, const struct fake_disk *from)
 {
 	table_each(&from->safe, copy_safe, &to->safe);
-	table_each(&from->safe, copy_safe, &to->now);
+	copy_pending(&to->safe, from);
+	table_each(&to->safe, copy_safe, &to->now);
 	table_each(&from->folders, copy_folder, to);
 	table_each(&from->logs, copy_log, to);
 }

@@ -41,7 +41,7 @@ void fake_disk_done(struct fake_disk *d);
 void fake_disk_crash(struct fake_disk *d, uint64_t seed);
 
 /* Make an empty disk the same as another one, as a power cut would leave that
- * if nothing but what is not durable were lost. */
+ * if nothing were lost but what was written to logs and is not durable. */
 void fake_disk_copy(struct fake_disk *to, const struct fake_disk *from);
 
 /* Whether die_at has come. */

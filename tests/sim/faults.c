@@ -16,7 +16,7 @@ static struct sim_node *any_node(struct life *l)
 	return &l->s.nodes[random_below(l->s.n_nodes)];
 }
 
-static void boot_later(struct life *l, const struct sim_node *n)
+void faults_boot_later(struct life *l, const struct sim_node *n)
 {
 	l->boots_at[n->index] =
 		clock_mono_us() + 1000 * (int64_t)(1 + random_below(DOWN_MS));
@@ -32,7 +32,7 @@ static void power_cut(struct life *l)
 		return;
 	sim_power_cut(n, random_below(UINT64_MAX));
 	n->down = true;
-	boot_later(l, n);
+	faults_boot_later(l, n);
 }
 
 static void kill_master(struct life *l)
@@ -40,7 +40,7 @@ static void kill_master(struct life *l)
 	struct sim_node *n = any_node(l);
 
 	sim_kill(&n->masterd);
-	boot_later(l, n);
+	faults_boot_later(l, n);
 }
 
 static void kill_daemon(struct life *l)
@@ -48,7 +48,7 @@ static void kill_daemon(struct life *l)
 	struct sim_node *n = any_node(l);
 
 	sim_kill(&n->daemon);
-	boot_later(l, n);
+	faults_boot_later(l, n);
 }
 
 static void pause_or_resume(struct life *l)
@@ -98,9 +98,10 @@ static void fail_sync(struct life *l)
 
 /* --- the network --- */
 
-static void heal_network(struct life *l)
+void faults_heal_network(struct life *l)
 {
 	memset(l->s.cut, 0, sizeof(l->s.cut));
+	memset(l->s.reject, 0, sizeof(l->s.reject));
 }
 
 static void cut_between(struct life *l, const bool *side, bool one_way)
@@ -116,7 +117,7 @@ static void partition(struct life *l)
 	bool side[SIM_NODES_MAX];
 
 	if (random_below(3) == 0)
-		return heal_network(l);
+		return faults_heal_network(l);
 	for (size_t i = 0; i < l->s.n_nodes; i++)
 		side[i] = random_below(3) == 0;
 	cut_between(l, side, random_below(3) == 0);
@@ -131,6 +132,7 @@ static void weather(struct life *l)
 	s->lose_reply = bad ? (unsigned)random_below(60) : 0;
 	s->repeat_call = bad ? (unsigned)random_below(60) : 0;
 	s->late_call = bad ? (unsigned)random_below(60) : 0;
+	l->late |= s->repeat_call > 0 || s->late_call > 0;
 	s->max_delay_ms = (unsigned)random_below(bad ? 3000 : 50);
 }
 
@@ -150,6 +152,10 @@ void fault_random(struct life *l)
 {
 	uint64_t total = 0, pick;
 
+	if (l->changes && random_below(2) == 0) {
+		l->n_faults++;
+		return change_random(l);
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(faults); i++)
 		total += faults[i].weight;
 	pick = random_below(total);
@@ -171,7 +177,7 @@ static void end_dying(struct life *l, struct sim_node *n)
 		return;
 	sim_power_cut(n, random_below(UINT64_MAX));
 	n->down = true;
-	boot_later(l, n);
+	faults_boot_later(l, n);
 }
 
 static void boot(struct life *l, struct sim_node *n)
@@ -191,7 +197,7 @@ void faults_tick(struct life *l)
 
 		end_dying(l, n);
 		if (!n->masterd.alive && l->boots_at[i] == 0 && sim_is_home(n))
-			boot_later(l, n);
+			faults_boot_later(l, n);
 		if (l->boots_at[i] != 0 && clock_mono_us() >= l->boots_at[i])
 			boot(l, n);
 	}
@@ -201,7 +207,7 @@ void faults_heal(struct life *l)
 {
 	struct sim *s = &l->s;
 
-	heal_network(l);
+	faults_heal_network(l);
 	s->lose_call = s->lose_reply = s->repeat_call = s->late_call = 0;
 	s->max_delay_ms = 5;
 	for (size_t i = 0; i < s->n_nodes; i++) {

@@ -6,6 +6,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/random.h"
+#include "lib/json/json.h"
 #include "masterd/config/config.h"
 #include "masterd/quorum/quorum.h"
 #include "queue/queue.h"
@@ -92,14 +93,21 @@ static void check_copy(struct life *l, const struct sim_node *n,
 	const char *b = fake_disk_text(&other->disk, theirs);
 
 	if (!str_eq(a, b))
-		strv_addf(ret, "%s has another %s than the master %s", n->name,
-			  what, m->name);
+		strv_addf(ret, "%s has %s %s %s the master %s", n->name,
+			  b == NULL ? "no" : "another", what,
+			  b == NULL ? "like" : "than", m->name);
 }
 
 static bool add_name(const struct job *j, void *arg)
 {
 	strv_addf(arg, "job-%ju", (uintmax_t)j->id);
 	return true;
+}
+
+static bool is_candidate(const struct life *l, const struct sim_node *n)
+{
+	return json_bool(config_get(l->s.master->config, CONFIG_NODE, n->uuid),
+			 "master_candidate", false);
 }
 
 /* All candidates have what the master has. */
@@ -111,6 +119,8 @@ static void check_copies(struct life *l, struct strv *ret)
 	for (size_t i = 0; i < l->s.n_nodes; i++) {
 		const struct sim_node *n = &l->s.nodes[i];
 
+		if (!is_candidate(l, n))
+			continue;
 		check_copy(l, n, "/var/lib/ganeti/config.data", "configuration",
 			   ret);
 		for (size_t k = 0; k < jobs.n; k++) {
@@ -204,15 +214,24 @@ static void heal(struct life *l, struct strv *ret)
 	check_cluster(l, ret);
 }
 
-struct life *life_run(uint64_t seed, int steps, bool take_overs,
+/* Odd and even numbers of candidates have different majorities. */
+static void begin(struct life *l, uint64_t seed, enum life_kind kind)
+{
+	if (kind == LIFE_CHANGES)
+		sim_init_some(&l->s, 4 + seed % 4, 1 + seed / 4 % 4, seed);
+	else
+		sim_init_idle(&l->s, 3 + seed % 3, seed);
+	l->take_overs = kind != LIFE_ONE_MASTER;
+	l->changes = kind == LIFE_CHANGES;
+}
+
+struct life *life_run(uint64_t seed, int steps, enum life_kind kind,
 		      struct strv *ret_problems)
 {
 	struct life *l = xalloc(sizeof(*l));
 
-	/* Odd and even numbers of nodes have different majorities. */
-	sim_init_idle(&l->s, 3 + seed % 3, seed);
+	begin(l, seed, kind);
 	l->s.max_delay_ms = 50;
-	l->take_overs = take_overs;
 	l->s.max_disk_us = (unsigned)random_below(20000);
 	sim_take_over(&l->s.nodes[0], false);
 	sim_run(&l->s, 1000, NULL, NULL);
@@ -231,6 +250,8 @@ void life_free(struct life *l)
 		free(l->orders[i]);
 	}
 	free(l->orders);
+	table_done(&l->terms, NULL);
+	changes_done(l);
 	sim_done(&l->s);
 	free(l);
 }

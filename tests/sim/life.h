@@ -11,13 +11,11 @@
 struct job_order {
 	struct sim_submission sub;
 	uint64_t number;  /* 1...: part of what it does, so that it is unique */
-	bool noted;	  /* the end of the submission was */
 	size_t node;	  /* delay: where it runs */
 	double duration;  /* delay: how long; else 0 */
 	bool tag;	  /* it sets the tag "order<number>" */
-	int64_t since_us; /* when it was submitted */
-	bool weak;	  /* it may be lost by a take-over, */
-	bool weak_end;	  /* or its end may */
+	int64_t since_us; /* when it was submitted, */
+	int64_t told_us;  /* and acknowledged; 0: not yet */
 	char final[16];	  /* the final state that was seen, or "" */
 };
 
@@ -25,15 +23,28 @@ struct life {
 	struct sim s;
 	struct job_order **orders;
 	size_t n_orders;
-	unsigned n_faults;	/* that may leave nodes differ */
-	bool take_overs;	/* by other nodes */
-	int64_t alone_since_us; /* no master since then; 0: there is one */
+	unsigned n_faults;  /* that may leave nodes differ */
+	bool take_overs;    /* by other nodes */
+	bool changes;	    /* of candidates, disks and clocks, as well */
+	bool late;	    /* calls were, or came twice */
+	struct table terms; /* number -> the node that was master in it */
+	struct fake_disk images[SIM_NODES_MAX]; /* of disks, as they were */
+	bool has_image[SIM_NODES_MAX];
+	char *old[SIM_NODES_MAX]; /* whose server an image is that was put
+				   * back; NULL: it was told, or is none */
+	int64_t alone_since_us;	  /* no master since then; 0: there is one */
 	int64_t boots_at[SIM_NODES_MAX]; /* us; 0: is not to be started */
 };
 
-/* Live it, perhaps with take-overs by other nodes;
- * *ret_problems gets what was wrong at the end. */
-struct life *life_run(uint64_t seed, int steps, bool take_overs,
+/* What a life has besides jobs, crashes and a bad network. */
+enum life_kind {
+	LIFE_ONE_MASTER, /* it comes back each time */
+	LIFE_TAKE_OVERS, /* other nodes become master */
+	LIFE_CHANGES, /* and candidates are others, disks older, clocks set */
+};
+
+/* Live it; *ret_problems gets what was wrong at the end. */
+struct life *life_run(uint64_t seed, int steps, enum life_kind kind,
 		      struct strv *ret_problems);
 void life_free(struct life *l);
 
@@ -55,5 +66,15 @@ void fault_random(struct life *l);
 void faults_tick(struct life *l);
 /* All is well from now on. */
 void faults_heal(struct life *l);
+/* The network is. */
+void faults_heal_network(struct life *l);
+/* Start what runs on the node, in a while. */
+void faults_boot_later(struct life *l, const struct sim_node *n);
+
+/* --- changes.c --- */
+
+/* Other candidates, disks of before, clocks that are set, and so on. */
+void change_random(struct life *l);
+void changes_done(struct life *l);
 
 #endif

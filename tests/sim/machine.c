@@ -157,6 +157,7 @@ static void tidy(void *arg)
 
 	if (!sim_is_home(n))
 		replica_tidy(n->noded.candidate.queue);
+	sim_stand_by(n);
 }
 
 void sim_start_daemon(struct sim_node *n)

@@ -120,6 +120,11 @@ static bool is_cut(const struct sim_node *from, const struct sim_node *to)
 	return from->sim->cut[from->index][to->index];
 }
 
+static bool is_rejected(const struct sim_node *from, const struct sim_node *to)
+{
+	return from->sim->reject[from->index][to->index];
+}
+
 /* A node talks to itself without a network. */
 static bool is_local(const struct exchange *x)
 {
@@ -359,6 +364,17 @@ static void serve_parcel(struct letter *l)
 	letter_free(l);
 }
 
+/* What Ganeti's node daemon does not know. */
+static bool is_ours(const char *procedure)
+{
+	return str_starts(procedure, "log_") ||
+	       str_eq(procedure, "master_state") ||
+	       str_eq(procedure, "config_read") ||
+	       str_eq(procedure, "calls_running") ||
+	       str_eq(procedure, "jobqueue_list") ||
+	       str_eq(procedure, "jobqueue_read");
+}
+
 static void arrive(struct letter *l)
 {
 	struct sim_node *n = l->x->to;
@@ -366,6 +382,11 @@ static void arrive(struct letter *l)
 	sim_trace(n->sim, l->x->procedure, strlen(l->x->procedure));
 	sim_trace(n->sim, l->x->body, l->x->len);
 	sim_trace(n->sim, n->name, strlen(n->name));
+	if (n->ganetis && is_ours(l->x->procedure)) {
+		send_back(l->x, xstrdup("[false, \"no such call\"]"), HTTP_OK,
+			  0);
+		return letter_free(l);
+	}
 	if (str_eq(l->x->procedure, "log_parcel"))
 		return serve_parcel(l);
 	if (is_real(l->x->procedure))
@@ -385,8 +406,7 @@ static void on_call(struct timer *t)
 		return letter_free(l);
 	if (!is_local(l->x) && is_cut(l->x->from, n))
 		return lose_letter(l);
-	if (n->down || !n->daemon.alive) {
-		n->refused_us = clock_mono_us();
+	if (n->down || !n->daemon.alive || is_rejected(l->x->from, n)) {
 		fail_exchange(l->x, ECODE_REFUSED, "connection refused",
 			      travel_us(l->x));
 		return letter_free(l);

@@ -8,25 +8,12 @@
 #include "lib/base/random.h"
 #include "lib/json/json.h"
 #include "masterd/config/config.h"
+#include "masterd/quorum/quorum.h"
 #include "queue/queue.h"
 #include "tests/sim/life.h"
 #include "tests/sim/ops.h"
 
 #define INSTANCES 8
-
-/* Whether the daemons of more than half of the candidates refused connections
- * since it was submitted: only what was acknowledged meanwhile may be lost by a
- * take-over (doc/design/failover.md, "What is lost when").  All nodes are
- * candidates; the master has what it acknowledges. */
-static bool is_weak(const struct life *l, const struct job_order *o)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < l->s.n_nodes; i++)
-		n += i != o->sub.node->index &&
-		     l->s.nodes[i].refused_us >= o->since_us;
-	return 2 * n > l->s.n_nodes;
-}
 
 static struct job_order *job_order_new(struct life *l)
 {
@@ -75,13 +62,24 @@ static json_t *about_an_instance(struct life *l)
 	return op_move("OP_INSTANCE_MIGRATE", name, node);
 }
 
+/* A node is to be a candidate or none; others are promoted in its place. */
+static json_t *other_role(struct life *l)
+{
+	return json_make(
+		"{s:s, s:s, s:b, s:b}", "OP_ID", "OP_NODE_SET_PARAMS",
+		"node_name", l->s.nodes[random_below(l->s.n_nodes)].name,
+		"master_candidate", random_below(2) == 0, "auto_promote", 1);
+}
+
 void order_random(struct life *l, struct sim_node *n)
 {
 	struct job_order *o = job_order_new(l);
 	uint64_t what = random_below(100);
 	json_t *op;
 
-	if (what < 50)
+	if (l->changes && random_below(10) == 0)
+		op = other_role(l);
+	else if (what < 50)
 		op = unique_delay(l, o);
 	else if (what < 70)
 		op = unique_tag(o);
@@ -114,7 +112,7 @@ static void see_lost(struct life *l, const struct job_order *o,
 {
 	uint64_t term = n->master->role.term;
 
-	if (term > o->sub.term && !o->weak)
+	if (term > o->sub.term)
 		sim_violation(&l->s,
 			      "%s in term %ju lacks job %ju, which %s "
 			      "acknowledged in term %ju",
@@ -129,29 +127,60 @@ static void see(struct life *l, struct job_order *o, const struct sim_node *n)
 
 	if (j == NULL)
 		return see_lost(l, o, n);
-	if (!is_same(o, j)) {
-		if (o->weak)
-			return; /* lost, and its id was given anew */
+	if (!is_same(o, j))
 		sim_violation(&l->s, "%s has another job %ju", n->name,
 			      (uintmax_t)o->sub.id);
-	}
 	if (!job_is_final(j))
 		return;
 	state = job_state_name(job_status(j));
-	if (o->final[0] == '\0')
-		o->weak_end = is_weak(l, o);
-	else if (strcmp(o->final, state) != 0 && !o->weak_end)
+	if (o->final[0] != '\0' && strcmp(o->final, state) != 0)
 		sim_violation(&l->s, "job %ju was %s and is %s on %s",
 			      (uintmax_t)o->sub.id, o->final, state, n->name);
 	snprintf(o->final, sizeof(o->final), "%s", state);
 }
 
+/* In each term one master acknowledges, or leads at all. */
+static void note_term(struct life *l, uint64_t term, const struct sim_node *n)
+{
+	const struct sim_node *known;
+	auto_free char *key = xprintf("%ju", (uintmax_t)term);
+
+	known = table_get(&l->terms, key);
+	if (known == NULL)
+		table_put(&l->terms, key, mem_unconst(n));
+	else if (known != n)
+		sim_violation(&l->s, "%s and %s are masters of term %ju",
+			      known->name, n->name, (uintmax_t)term);
+}
+
 static void note_acknowledged(struct life *l, struct job_order *o)
 {
-	if (o->noted || o->sub.id == 0)
+	if (o->told_us != 0 || o->sub.id == 0)
 		return;
-	o->noted = true;
-	o->weak = is_weak(l, o);
+	o->told_us = clock_mono_us();
+	note_term(l, o->sub.term, o->sub.node);
+}
+
+/* --- who writes --- */
+
+static void see_running(const char *name, void *value, void *arg)
+{
+	struct life *l = arg;
+	size_t n = 0;
+
+	(void)value;
+	for (size_t i = 0; i < l->s.n_nodes; i++)
+		n += table_get(&l->s.nodes[i].running, name) != NULL;
+	if (n > 1)
+		sim_violation(&l->s, "instance %s runs on %zu nodes", name, n);
+}
+
+/* A call that comes minutes late may start an instance that was moved since;
+ * that is no matter of who is master. */
+static void see_instances(struct life *l)
+{
+	for (size_t i = 0; i < l->s.n_nodes && !l->late; i++)
+		table_each(&l->s.nodes[i].running, see_running, l);
 }
 
 static bool serves(const struct sim_node *n)
@@ -162,6 +191,13 @@ static bool serves(const struct sim_node *n)
 
 void orders_observe(struct life *l)
 {
+	uint64_t term;
+
+	see_instances(l);
+	for (size_t i = 0; i < l->s.n_nodes; i++)
+		if (serves(&l->s.nodes[i]) &&
+		    quorum_leads(l->s.nodes[i].master->quorum, &term))
+			note_term(l, term, &l->s.nodes[i]);
 	for (size_t i = 0; i < l->n_orders; i++) {
 		struct job_order *o = l->orders[i];
 
@@ -217,7 +253,7 @@ static void check_tag(const struct life *l, const struct job_order *o,
 	auto_free char *tag = xprintf("order%ju", (uintmax_t)o->number);
 	const json_t *tags = json_get(cluster, "tags");
 
-	if (strcmp(o->final, "success") != 0 || o->weak_end)
+	if (strcmp(o->final, "success") != 0)
 		return;
 	for (size_t i = 0; i < json_array_size(tags); i++)
 		if (str_eq(json_string_value(json_array_get(tags, i)), tag))
@@ -225,15 +261,31 @@ static void check_tag(const struct life *l, const struct job_order *o,
 	strv_addf(ret, "tag %s of job %ju is lost", tag, (uintmax_t)o->sub.id);
 }
 
+/* Who asks after another one was told has a later job. */
+static void check_order(const struct life *l, const struct job_order *o,
+			struct strv *ret)
+{
+	for (size_t i = 0; i < l->n_orders; i++) {
+		const struct job_order *later = l->orders[i];
+
+		if (o->sub.id != 0 && later->sub.id != 0 && o->told_us != 0 &&
+		    later->since_us > o->told_us && later->sub.id <= o->sub.id)
+			strv_addf(ret, "job %ju was submitted after job %ju",
+				  (uintmax_t)later->sub.id,
+				  (uintmax_t)o->sub.id);
+	}
+}
+
 void orders_check(struct life *l, struct strv *ret)
 {
 	for (size_t i = 0; i < l->n_orders; i++) {
 		struct job_order *o = l->orders[i];
 
-		if (o->sub.id != 0 && !o->weak &&
+		if (o->sub.id != 0 &&
 		    queue_job(l->s.master->queue, o->sub.id) == NULL)
 			strv_addf(ret, "acknowledged job %ju is lost",
 				  (uintmax_t)o->sub.id);
+		check_order(l, o, ret);
 		if (o->duration > 0)
 			check_delay(l, o, ret);
 		if (o->tag)

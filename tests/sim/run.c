@@ -4,7 +4,8 @@
  * (seeds.h) and prints TAP: the seeds that failed, with the command that
  * repeats each.  --until-caught is for builds with a planted bug: it
  * succeeds at the first seed that fails.  --take-overs: other nodes become
- * master, too (takeover.c). */
+ * master, too (takeover.c).  --changes: and candidates change, old disks come
+ * back, and so on (changes.c). */
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,13 +21,14 @@ struct options {
 	const char *program;
 	uintmax_t from, to;
 	int steps;
-	bool range, until_caught, take_overs;
+	bool range, until_caught;
+	enum life_kind kind;
 };
 
 static int run_seed(const struct options *o, uint64_t seed, bool quiet)
 {
 	auto_strv struct strv problems = {0};
-	struct life *l = life_run(seed, o->steps, o->take_overs, &problems);
+	struct life *l = life_run(seed, o->steps, o->kind, &problems);
 	auto_free char *text = strv_join(&problems, "; ");
 
 	if (!quiet || problems.n > 0)
@@ -49,8 +51,9 @@ static int run_one(const struct seeds *seeds, uint64_t seed)
 static int run_range(struct options *o)
 {
 	auto_free char *repeat = xprintf("gdb --args %s --seed", o->program);
-	auto_free char *options = xprintf(" --steps %d%s", o->steps,
-					  o->take_overs ? " --take-overs" : "");
+	static const char *const kinds[] = {"", " --take-overs", " --changes"};
+	auto_free char *options =
+		xprintf(" --steps %d%s", o->steps, kinds[o->kind]);
 	struct seeds seeds = {
 		.from = o->from,
 		.to = o->to,
@@ -68,7 +71,7 @@ static int run_range(struct options *o)
 static int usage(void)
 {
 	fprintf(stderr, "Usage: run --seed S | --seeds A-B [--steps N] "
-			"[--until-caught] [--take-overs]\n");
+			"[--until-caught] [--take-overs | --changes]\n");
 	return 2;
 }
 
@@ -80,6 +83,7 @@ int main(int argc, char **argv)
 		{"steps", required_argument, NULL, 'n'},
 		{"until-caught", no_argument, NULL, 'c'},
 		{"take-overs", no_argument, NULL, 't'},
+		{"changes", no_argument, NULL, 'g'},
 		{0},
 	};
 	struct options o = {
@@ -98,7 +102,9 @@ int main(int argc, char **argv)
 		else if (c == 'c')
 			o.until_caught = true;
 		else if (c == 't')
-			o.take_overs = true;
+			o.kind = LIFE_TAKE_OVERS;
+		else if (c == 'g')
+			o.kind = LIFE_CHANGES;
 		else
 			return usage();
 	}

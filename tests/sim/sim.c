@@ -29,6 +29,14 @@ static int64_t virtual_now(void)
 	return now_us;
 }
 
+/* A process sees the clock of its node, which may be set. */
+static int64_t wall_now(void)
+{
+	const struct sim_proc *p = task_owner();
+
+	return now_us + (p == NULL ? 0 : p->node->clock_us);
+}
+
 void sim_violation(struct sim *s, const char *fmt, ...)
 {
 	auto_free char *text = NULL;
@@ -125,15 +133,33 @@ static WAITS void disk_takes_time(void)
 		;
 }
 
+/* In the log: on which node, in which process, in which task. */
+static const char *context(void)
+{
+	static char text[100];
+	const struct sim_proc *p = task_owner();
+	const char *task = task_name();
+
+	snprintf(text, sizeof(text), "n%zu/%s %s",
+		 p == NULL ? 0 : p->node->index + 1,
+		 p == NULL		  ? ""
+		 : p == &p->node->masterd ? "masterd"
+					  : "noded",
+		 task == NULL ? "" : task);
+	return text;
+}
+
 static void start_time(uint64_t seed)
 {
 	log_set_level(getenv("SIM_LOG") == NULL ? LOG_LEVEL_ERROR + 1
 						: LOG_LEVEL_DEBUG);
 	now_us = START_OF_TIME_US;
 	clock_replace(virtual_now);
+	clock_replace_wall(wall_now);
 	random_seed(seed);
 	uv_loop_init(&loop);
 	tasks_init(&loop);
+	log_set_context(context);
 	tasks_set_simulated(true);
 	tasks_set_came_in(disk_takes_time);
 	timers_set_simulated(true);
@@ -147,6 +173,7 @@ static void end_time(void)
 	tasks_set_simulated(false);
 	timers_set_simulated(false);
 	clock_replace(NULL);
+	clock_replace_wall(NULL);
 }
 
 static void init(struct sim *s, size_t n_nodes, size_t n_candidates,
@@ -176,6 +203,12 @@ static void init(struct sim *s, size_t n_nodes, size_t n_candidates,
 void sim_init_idle(struct sim *s, size_t n_nodes, uint64_t seed)
 {
 	init(s, n_nodes, n_nodes, false, seed);
+}
+
+void sim_init_some(struct sim *s, size_t n_nodes, size_t n_candidates,
+		   uint64_t seed)
+{
+	init(s, n_nodes, n_candidates, false, seed);
 }
 
 /* The first node is master, and the other candidates take part in its log. */

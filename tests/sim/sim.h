@@ -47,11 +47,12 @@ struct sim_node {
 	struct fake_disk disk;
 	struct paths *paths;
 	struct sim_proc masterd, daemon;
-	struct role *role; /* of the master daemon; NULL: it is new, or ends
-			    */
-	bool begun;	   /* it stands by or serves */
-	bool no_voting;	   /* its next one is started so */
-	const struct strv *drop; /* and so */
+	struct role *role;   /* of the master daemon; NULL: it is new, or ends
+			      */
+	unsigned n_requests; /* that it answers now */
+	bool begun;	     /* it stands by or serves */
+	const struct strv *drop; /* its next one leaves these behind */
+	bool no_voting;	     /* its next one is started so */
 	struct noderpc_transport transport;
 	struct master *master; /* NULL while none serves here */
 	struct noded noded;
@@ -62,11 +63,12 @@ struct sim_node {
 	struct table done;    /* durations of test_delay -> struct sim_done */
 	struct list long_calls; /* that are answered later (long_calls.c) */
 	uint64_t term_served;	/* highest of a call that was executed */
-	int64_t refused_us;	/* when it last refused a connection */
 
 	int memory;	  /* MiB that it has; 0: 65536 */
 	int other_memory; /* MiB of it that are neither free nor an instance's
 			   */
+	int64_t clock_us; /* its wall clock is ahead by so much */
+	bool ganetis;	  /* Ganeti's node daemon runs here */
 	bool down;	  /* does not answer at all */
 	const char *fail_on; /* procedure that answers with an error; of
 			      * crypto_renewal and ssh_keys the name of the
@@ -117,7 +119,8 @@ struct sim {
 	unsigned late_call;   /* minutes late, long after its caller gave up */
 	unsigned max_delay_ms;
 	unsigned max_disk_us; /* what waits for a disk waits so long at most */
-	bool cut[SIM_NODES_MAX][SIM_NODES_MAX]; /* from, to */
+	bool cut[SIM_NODES_MAX][SIM_NODES_MAX];	   /* from, to */
+	bool reject[SIM_NODES_MAX][SIM_NODES_MAX]; /* a firewall refuses */
 };
 
 /* A cluster of n nodes, all of them candidates; the first is master and runs.
@@ -127,6 +130,10 @@ void sim_done(struct sim *s);
 
 /* The same without a master, whose start is left to the caller. */
 void sim_init_idle(struct sim *s, size_t n_nodes, uint64_t seed);
+
+/* The same with so many candidates, the first nodes. */
+void sim_init_some(struct sim *s, size_t n_nodes, size_t n_candidates,
+		   uint64_t seed);
 
 /* A big one: of its nodes the first are candidates, the rest is not, and all
  * have a volume group besides what they share. */
@@ -173,6 +180,10 @@ void sim_take_over(struct sim_node *n, bool failover);
 bool sim_is_home(struct sim_node *n);
 /* The same, and wait until it serves. */
 void sim_await_master(struct sim_node *n);
+
+/* Start one that stands by where the node takes part in a log, as a node daemon
+ * does when it starts. */
+void sim_stand_by(struct sim_node *n);
 
 /* Ask it to end in order, which takes some time. */
 void sim_stop_master(struct sim_node *n);

@@ -86,7 +86,8 @@ static void stop_task(void *arg)
 
 	forget_master(n);
 	role_stop(n->role);
-	role_free(steal(&n->role));
+	if (n->n_requests == 0) /* else it goes with the process */
+		role_free(steal(&n->role));
 	n->masterd.ending = true;
 }
 
@@ -166,6 +167,7 @@ static void start_masterd(struct sim_node *n, enum role_mode mode)
 	*a = (struct attempt){.node = n, .mode = mode};
 	sim_start_proc(&n->masterd);
 	n->role = NULL;
+	n->n_requests = 0;
 	n->begun = false;
 	spawn_in(n, "masterd", masterd_task, a);
 }
@@ -212,8 +214,14 @@ static void request_task(void *arg)
 {
 	struct request *r = arg;
 
-	r->answer = role_order(r->node->role, r->data, r->len);
+	struct sim_node *n = r->node;
+
+	if (n->role == NULL)
+		return;
+	n->n_requests++;
+	r->answer = role_order(n->role, r->data, r->len);
 	r->done = true;
+	n->n_requests--;
 }
 
 /* A daemon that dies meanwhile never answers. */
@@ -251,15 +259,20 @@ static bool takes_part(struct sim_node *n)
 static bool listens(const struct sim_node *n)
 {
 	return n->masterd.alive && n->role != NULL && !n->masterd.paused &&
-	       !n->masterd.stopping && !n->masterd.ending;
+	       !n->masterd.ending;
+}
+
+void sim_stand_by(struct sim_node *n)
+{
+	if (!n->masterd.alive && takes_part(n) && !sim_is_home(n))
+		start_masterd(n, ROLE_STANDBY);
 }
 
 bool sim_parcel(struct sim_node *n, const void *data, size_t len)
 {
 	void *owner = task_owner();
 
-	if (!n->masterd.alive && takes_part(n))
-		start_masterd(n, ROLE_STANDBY);
+	sim_stand_by(n);
 	if (!listens(n))
 		return false;
 	task_set_owner(&n->masterd);
@@ -304,7 +317,8 @@ void sim_stop_master(struct sim_node *n)
 bool sim_is_about_master(const char *procedure)
 {
 	return str_eq(procedure, "node_stop_master") ||
-	       str_eq(procedure, "node_start_master_daemons");
+	       str_eq(procedure, "node_start_master_daemons") ||
+	       str_eq(procedure, "node_demote_from_mc");
 }
 
 /* A process that is paused notices signals later. */
@@ -336,10 +350,49 @@ static WAITS bool start_and_wait(struct sim_node *n)
 	return n->master != NULL;
 }
 
+static void remove_file(struct sim_node *n, const char *file)
+{
+	struct error err;
+
+	if (n->disk.disk.remove(&n->disk.disk, file, &err) < 0)
+		log_info("%s", err.text);
+}
+
+/* As relay_leave() and call_node_demote_from_mc() do, which work on files. */
+static WAITS bool demote(struct sim_node *n)
+{
+	const char *dir = path(n->paths, PATH_CONSENSUS_DIR);
+	auto_strv struct strv names = {0};
+	auto_free char *answer = NULL;
+	struct error err;
+
+	if (sim_is_home(n))
+		return false;
+	if (listens(n)) {
+		answer = ask(n, "[\"leave\"]", strlen("[\"leave\"]"), &err);
+		if (answer == NULL || !str_starts(answer, "[true"))
+			return false;
+	}
+	if (!stop_and_wait(n))
+		return false;
+	if (n->disk.disk.exists(&n->disk.disk, dir) &&
+	    n->disk.disk.list(&n->disk.disk, dir, &names, &err) == 0)
+		for (size_t i = 0; i < names.n; i++) {
+			auto_free char *file =
+				xprintf("%s/%s", dir, names.items[i]);
+
+			remove_file(n, file);
+		}
+	remove_file(n, path(n->paths, PATH_CONFIG_DATA));
+	return true;
+}
+
 WAITS char *sim_answer_about_master(struct sim_node *n, const char *procedure)
 {
-	bool stop = str_eq(procedure, "node_stop_master");
-	bool done = stop ? stop_and_wait(n) : start_and_wait(n);
+	bool done = str_eq(procedure, "node_stop_master") ? stop_and_wait(n)
+		    : str_eq(procedure, "node_demote_from_mc")
+			    ? demote(n)
+			    : start_and_wait(n);
 	auto_json json_t *answer =
 		json_make("[b, s]", done, done ? "" : "it takes too long");
 

@@ -68,10 +68,15 @@ static void finish_task(void *arg)
 	replica_finish(c.queue);
 }
 
-static void end(void)
+static void run_finish(void)
 {
 	task_spawn("finish", finish_task, NULL);
 	test_run_tasks();
+}
+
+static void end(void)
+{
+	run_finish();
 	candidate_done(&c);
 	cr_expect(!taken);
 	test_loop_stop();
@@ -232,6 +237,55 @@ Test(candidate, nothing_is_taken_while_the_master_daemon_has_the_queue)
 	cr_assert_not_null(strstr(err.text, "somebody has the queue"));
 	taken = false;
 	cr_assert_eq(write_file("job-3", "three"), 0);
+}
+
+/* Or the master daemon that is started next could not have it. */
+Test(candidate, who_looks_does_not_keep_the_queue)
+{
+	json_decref(list(""));
+	cr_assert_not(taken);
+}
+
+static void read_task(void *arg)
+{
+	auto_json json_t *names = json_make("[s, s]", "job-3", "job-4");
+	struct step *step = arg;
+
+	step->result = replica_read(c.queue, names, &err);
+}
+
+/* A copy would be made without it. */
+Test(candidate, a_file_that_cannot_be_read_is_not_one_that_is_gone)
+{
+	auto_json json_t *found = NULL;
+	struct step step = {0};
+
+	cr_assert_eq(write_file("job-3", "three"), 0);
+	run_finish();
+	run(read_task, &step);
+	found = step.result;
+	cr_assert_str_eq(json_str(found, "job-3", ""), "three");
+	cr_assert_null(json_get(found, "job-4"));
+	disk.die_at = disk.n_ops;
+	run(read_task, &step);
+	cr_assert_null(step.result);
+	disk.die_at = 0;
+}
+
+static void tidy_task(void *arg)
+{
+	(void)arg;
+	replica_tidy(c.queue);
+}
+
+Test(candidate, nor_does_who_tidies)
+{
+	cr_assert_eq(write_file("job-3", "three"), 0);
+	power_cut();
+	taken = false; /* the dead daemon's */
+	task_spawn("tidy", tidy_task, NULL);
+	test_run_tasks();
+	cr_assert_not(taken);
 }
 
 Test(candidate, a_full_disk_refuses_and_recovers)

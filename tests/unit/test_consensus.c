@@ -159,6 +159,26 @@ Test(consensus, what_another_leader_has_not_is_refused)
 	end();
 }
 
+Test(consensus, who_gives_up_refuses_what_waits_and_takes_part)
+{
+	begin(3, 3, false);
+	lead(1);
+	cut_off(1, true);
+	log_server_propose(&w.servers[1], 10);
+	log_world_run(&w, 5000, NULL);
+	cr_expect_eq(w.n_refused, 0);
+	consensus_give_up(w.servers[1].c);
+	cr_expect_eq(w.n_refused, 1);
+	log_server_propose(&w.servers[1], 10);
+	cr_expect_eq(w.n_refused, 2);
+	lead(2);
+	cut_off(1, false);
+	log_server_propose(&w.servers[2], 10);
+	cr_assert(log_world_run(&w, 20000, at_rest));
+	cr_expect_eq(w.n_acknowledged, 1);
+	end();
+}
+
 Test(consensus, the_leadership_is_handed_over)
 {
 	begin(3, 3, false);

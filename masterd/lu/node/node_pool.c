@@ -81,9 +81,18 @@ void node_pool_set_digest(struct lu *lu, const char *node_uuid,
 void node_pool_tell_demoted(struct lu *lu, const json_t *node)
 {
 	struct error err;
-	json_t *payload =
-		noderpc_call(lu->m->rpc, node, rpc_node_demote_from_mc(), &err);
+	json_t *payload;
 
+	if (lu->m->quorum != NULL && !lu_plans(lu) &&
+	    quorum_dismiss(lu->m->quorum, node_name(node))) {
+		lu_info(lu,
+			"Node %s keeps what it has of the cluster until "
+			"other master candidates have it",
+			node_name(node));
+		return;
+	}
+	payload =
+		noderpc_call(lu->m->rpc, node, rpc_node_demote_from_mc(), &err);
 	if (payload == NULL)
 		lu_warn(lu, "Node failed to demote itself: %s", err.text);
 	json_decref(payload);
