@@ -16,53 +16,15 @@
 #include "lib/base/log.h"
 #include "lib/event/proc.h"
 #include "lib/json/json.h"
-#include "noded/hv/hv.h"
+#include "noded/hv/hv_mount.h"
 
-#define MOUNT_MS 60000
 /* The script starts or stops what is in there, and waits for it. */
 #define SCRIPT_MS 300000
-#define MOUNTS_MAX (1024 * 1024)
 #define PATH_OF_ROOT "PATH=/sbin:/bin:/usr/sbin:/usr/bin"
 
 static char *folder_of(const struct paths *p, const char *name)
 {
 	return xprintf("%s/%s", path(p, PATH_CHROOT_HYPERVISOR_DIR), name);
-}
-
-/* --- what is mounted --- */
-
-/* Whether a file system is mounted there; then its device. */
-static bool is_mounted(const char *folder, dev_t *ret)
-{
-	auto_free char *above = xprintf("%s/..", folder);
-	struct stat here, there;
-
-	if (lstat(folder, &here) < 0 || !S_ISDIR(here.st_mode) ||
-	    stat(above, &there) < 0 || here.st_dev == there.st_dev)
-		return false;
-	*ret = here.st_dev;
-	return true;
-}
-
-/* Add the mount points below the folder, those that were mounted last first. */
-static int mounts_below(const char *folder, struct strv *ret, struct error *err)
-{
-	auto_free char *text =
-		fs_read("/proc/self/mounts", MOUNTS_MAX, NULL, err);
-	auto_free char *begin = xprintf("%s/", folder);
-	auto_strv struct strv lines = {0};
-
-	if (text == NULL)
-		return -1;
-	str_split(&lines, text, '\n');
-	for (size_t i = lines.n; i > 0; i--) {
-		auto_strv struct strv words = {0};
-
-		str_split(&words, lines.items[i - 1], ' ');
-		if (words.n > 1 && str_starts(words.items[1], begin))
-			strv_add(ret, words.items[1]);
-	}
-	return 0;
 }
 
 /* --- who uses it --- */
@@ -135,7 +97,7 @@ static bool is_live(const char *folder)
 {
 	dev_t device;
 
-	return is_mounted(folder, &device) && signal_users(device, 0);
+	return hv_mounted(folder, &device) && signal_users(device, 0);
 }
 
 /* --- looking --- */
@@ -236,49 +198,22 @@ static WAITS int run_script(const char *folder, const json_t *instance,
 static WAITS int mount_disk(const char *folder, const struct hv_disk *disks,
 			    size_t n, struct error *err)
 {
-	dev_t device;
-	const char *argv[] = {"mount", "-o", "rw", NULL, folder, NULL};
-
-	if (is_mounted(folder, &device))
-		return 0;
 	if (n == 0)
 		return error_set(err, ERR_HYPERVISOR, NULL,
 				 "The chroot manager needs at least one disk");
-	argv[2] = json_str(disks[0].disk, "mode", "rw");
-	argv[3] = disks[0].path;
-	if (strcmp(argv[2], "ro") != 0)
-		argv[2] = "rw";
-	if (proc_check(argv, MOUNT_MS, err) < 0)
+	if (hv_mount(&disks[0], folder, err) < 0)
 		return error_wrap(err, "Can't mount the chroot dir");
 	return 0;
-}
-
-static WAITS int unmount(const char *folder, struct error *err)
-{
-	const char *const argv[] = {"umount", folder, NULL};
-
-	return proc_check(argv, MOUNT_MS, err);
 }
 
 static WAITS void chroot_cleanup(const struct paths *p, const char *name)
 {
 	auto_free char *folder = folder_of(p, name);
-	auto_strv struct strv below = {0};
 	struct error err;
-	dev_t device;
 
-	if (!fs_is_dir(folder) || is_live(folder))
-		return;
-	if (mounts_below(folder, &below, &err) < 0)
-		log_warning("%s, ignoring", err.text);
-	for (size_t i = 0; i < below.n; i++)
-		if (unmount(below.items[i], &err) < 0)
-			log_warning("instance %s: %s, ignoring", name,
-				    err.text);
-	if (is_mounted(folder, &device) && unmount(folder, &err) < 0)
-		log_warning("instance %s: can't umount the chroot dir: %s",
-			    name, err.text);
-	rmdir(folder); /* fails as long as something is mounted there */
+	if (fs_is_dir(folder) && !is_live(folder) &&
+	    hv_unmount(folder, &err) < 0)
+		log_warning("instance %s: %s, ignoring", name, err.text);
 }
 
 static WAITS int chroot_start(const struct paths *p, const json_t *instance,
@@ -291,13 +226,12 @@ static WAITS int chroot_start(const struct paths *p, const json_t *instance,
 	dev_t device;
 
 	(void)paused;
-	if (fs_mkdirs(folder, 0755, err) == 0 &&
-	    mount_disk(folder, disks, n_disks, err) == 0 &&
+	if (mount_disk(folder, disks, n_disks, err) == 0 &&
 	    hv_in_force(caller, err) == 0 &&
 	    run_script(folder, instance, "start", err) == 0)
 		return 0;
 	/* What a failed script has started must not keep the disk. */
-	if (is_mounted(folder, &device))
+	if (hv_mounted(folder, &device))
 		signal_users(device, SIGKILL);
 	chroot_cleanup(p, name);
 	return error_wrap(err, "Failed to start instance %s", name);
@@ -314,7 +248,7 @@ static WAITS int chroot_stop(const struct paths *p, const json_t *instance,
 	/* The script is run once; what it leaves is told to end. */
 	if (!retry && !force && run_script(folder, instance, "stop", err) < 0)
 		return -1;
-	if (is_mounted(folder, &device))
+	if (hv_mounted(folder, &device))
 		signal_users(device, force ? SIGKILL : SIGTERM);
 	return 0;
 }
@@ -346,7 +280,7 @@ static json_t *chroot_console(const struct paths *p, const json_t *instance,
 	dev_t device;
 
 	(void)hvparams;
-	if (is_mounted(folder, &device))
+	if (hv_mounted(folder, &device))
 		return hv_ssh_console(node, argv);
 	error_set(err, ERR_HYPERVISOR, NULL, "Instance %s is not running",
 		  name);

@@ -14,8 +14,10 @@ containers_end() {
     # A cluster that is gone with its containers running would leave them.
     for name in web1 web2 part; do
         for folder in "$VC"/node*/var/run/ganeti/lxc/instance; do
-            [ ! -e "$folder/$name/config" ] ||
-                lxc-stop -P "$folder" -n $name --kill >/dev/null 2>&1
+            [ ! -e "$folder/$name/config" ] || {
+                lxc-stop -P "$folder" -n $name --kill
+                umount "$folder/$name/rootfs"
+            } >/dev/null 2>&1
         done
     done
     cluster_end
@@ -136,11 +138,10 @@ is "$(ls "$(root node2)/var/run/ganeti/lxc/instance")" "" "nothing is left"
 
 succeeds "a disk with partitions" new part part -B memory=64
 succeeds "starts from the first" until_true 20 console part "up part"
-loop=$(sed -n 's/.*"allocated_loopdev": *"\([^"]*\)".*/\1/p' \
-    "$run/instance/part/stash")
-like "$loop" "^/dev/loop[0-9]+$" "by a loop device"
+like "$(losetup --all --list --noheadings --output OFFSET,BACK-FILE)" \
+    "1048576 $VC/.*/part/" "by a loop device"
 succeeds "which is given back" m gnt-instance remove -f part
-unlike "$(losetup --all)" "^$loop:.*$VC" "when it ends"
+unlike "$(losetup --all)" "$VC/.*/part/" "when it ends"
 
 # killed inside: the watcher's case
 new web2 whole -B memory=64 >/dev/null 2>&1

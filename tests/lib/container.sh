@@ -20,6 +20,7 @@ container_needs() {
 container_tree() {
     mkdir -p "$1/bin" "$1/sbin" "$1/proc" "$1/sys" "$1/dev" "$1/etc" "$1/tmp"
     cp /bin/busybox "$1/bin/"
+    : >"$1/dev/null"
     for tool in sh sleep cat kill hostname reboot ls ip mount; do
         ln -sf busybox "$1/bin/$tool"
     done
@@ -36,9 +37,9 @@ case $1 in
 start)
     echo "started" >>/log
     [ ! -e /broken ] || exit 3
-    setsid sh -c 'echo $$ >/pid; trap "" HUP; while :; do sleep 0.1; done' \
+    /bin/busybox setsid sh -c 'echo $$ >/pid; trap "" HUP; while :; do sleep 0.1; done' \
         >/dev/null 2>&1 </dev/null &
-    while [ ! -s /pid ]; do sleep 0.05; done
+    n=0; while [ ! -s /pid ] && [ $n -lt 100 ]; do n=$((n + 1)); sleep 0.05; done
     ;;
 stop)
     echo "stopped" >>/log

@@ -2,14 +2,16 @@
 /* LXC: what the class (hv_lxc.c) and its parts (hv_lxc_*.c) share.
  *
  * The folder lxc/instance is what LXC calls its path (-P): each container has a
- * folder with its name in it, with config (made at each start), console.log,
- * and stash, which names a loop device that has to be given back. */
+ * folder with its name in it, with config (made at each start), console.log and
+ * rootfs, where its disk is mounted. */
 #ifndef NODED_HV_LXC_HV_LXC_H
 #define NODED_HV_LXC_HV_LXC_H
 
 #include <sys/types.h>
 
 #include "noded/hv/hv.h"
+
+#define LXC_ROOTFS "rootfs"
 
 /* No order to a container takes longer, except its start. */
 #define LXC_COMMAND_MS 30000
@@ -88,20 +90,15 @@ int lxc_check_params(const json_t *hv, struct error *err);
 
 /* --- its configuration (hv_lxc_config.c) --- */
 
-/* What the text says of the host, and of the root file system. */
+/* What the text says of the host. */
 struct lxc_host {
 	struct lxc_cgroups cgroups;
 	bool counts_swap;
 };
-struct lxc_rootfs {
-	char *path;
-	bool read_only;
-};
 
 /* The text, to be freed; NULL with err. */
 char *lxc_config(const struct paths *p, const json_t *instance,
-		 const struct lxc_rootfs *root, const struct lxc_host *host,
-		 struct error *err);
+		 const struct lxc_host *host, struct error *err);
 
 /* Whether it starts without this capability. */
 bool lxc_drops(const json_t *hv, const char *capability);

@@ -26,10 +26,11 @@ static const char *prefix(const struct lxc_host *host, const char *controller)
 }
 
 static void add_system(struct buf *b, const struct paths *p,
-		       const json_t *instance, const struct lxc_rootfs *root)
+		       const json_t *instance)
 {
 	const char *name = json_str(instance, "name", "");
 	auto_free char *console = lxc_file(p, name, "console.log");
+	auto_free char *rootfs = lxc_file(p, name, LXC_ROOTFS);
 	int64_t ttys = json_int(json_get(instance, "hvparams"), "num_ttys", 6);
 
 	buf_addf(b, "lxc.uts.name = %s\n", name);
@@ -37,9 +38,7 @@ static void add_system(struct buf *b, const struct paths *p,
 	if (ttys > 0)
 		buf_addf(b, "lxc.tty.max = %" PRId64 "\n", ttys);
 	buf_addf(b, "lxc.console.logfile = %s\n", console);
-	buf_addf(b, "lxc.rootfs.path = %s\n", root->path);
-	if (root->read_only)
-		buf_adds(b, "lxc.rootfs.options = ro\n");
+	buf_addf(b, "lxc.rootfs.path = dir:%s\n", rootfs);
 	/* A container without sys_admin cannot mount them itself; it must not
 	 * change the host by them. */
 	buf_adds(b, "lxc.mount.auto = proc:mixed sys:mixed\n");
@@ -179,15 +178,14 @@ static void add_rest(struct buf *b, const json_t *hv)
 }
 
 char *lxc_config(const struct paths *p, const json_t *instance,
-		 const struct lxc_rootfs *root, const struct lxc_host *host,
-		 struct error *err)
+		 const struct lxc_host *host, struct error *err)
 {
 	const json_t *hv = json_get(instance, "hvparams");
 	auto_buf struct buf b = {0};
 
 	if (lxc_check_params(hv, err) < 0)
 		return NULL;
-	add_system(&b, p, instance, root);
+	add_system(&b, p, instance);
 	if (add_cpus(&b, instance, host, err) < 0)
 		return NULL;
 	add_memory(&b, instance, host);
