@@ -29,6 +29,11 @@ static json_t *info_object(const struct hv_info *info)
 			 (json_int_t)info->state, "time", time);
 }
 
+static void add_info(void *arg, const char *name, const struct hv_info *info)
+{
+	json_object_set_new(arg, name, info_object(info));
+}
+
 /* Add the instances that run under one hypervisor to *ret. */
 static WAITS int add_infos(struct call *c, const char *hypervisor,
 			   const json_t *hvparams, json_t *ret,
@@ -37,7 +42,11 @@ static WAITS int add_infos(struct call *c, const char *hypervisor,
 	const struct hv_class *hv = hv_find(hypervisor, err);
 	auto_strv struct strv names = {0};
 
-	if (hv == NULL || hv->list(c->paths, hvparams, &names, err) < 0)
+	if (hv == NULL)
+		return -1;
+	if (hv->infos != NULL)
+		return hv->infos(c->paths, hvparams, add_info, ret, err);
+	if (hv->list(c->paths, hvparams, &names, err) < 0)
 		return -1;
 	for (size_t i = 0; i < names.n; i++) {
 		struct hv_info info = {0};

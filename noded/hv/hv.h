@@ -60,6 +60,9 @@ struct hv_plug {
 	const struct hv_caller *caller;
 };
 
+typedef void hv_info_fn(void *arg, const char *name,
+			const struct hv_info *info);
+
 struct hv_class {
 	const char *name;
 
@@ -82,6 +85,11 @@ struct hv_class {
 	/* Add the names of the instances that run. */
 	WAITS int (*list)(const struct paths *p, const json_t *hvparams,
 			  struct strv *ret_names, struct error *err);
+
+	/* Call add with each of them and what info() says of it; NULL where
+	 * asking for each one by itself is as good. */
+	WAITS int (*infos)(const struct paths *p, const json_t *hvparams,
+			   hv_info_fn *add, void *arg, struct error *err);
 
 	/* 1 and *ret if it runs or was shut down by its user; 0 if not; -1 with
 	 * err. */

@@ -17,6 +17,7 @@
 #include "lib/event/proc.h"
 #include "lib/json/json.h"
 #include "noded/hv/hv_mount.h"
+#include "noded/scripts/script.h"
 
 /* The script starts or stops what is in there, and waits for it. */
 #define SCRIPT_MS 300000
@@ -183,16 +184,17 @@ static WAITS int run_script(const char *folder, const json_t *instance,
 				       .merge_stderr = true,
 				       .timeout_ms = SCRIPT_MS};
 	auto_proc struct proc_result result = {0};
+	auto_free char *said = NULL;
 	char how[PROC_HOW_MAX];
 
 	if (proc_run(&spec, &result, err) < 0)
 		return -1;
 	if (proc_succeeded(&result))
 		return 0;
-	str_repair_utf8(result.out);
+	said = script_text(result.out, result.out_len, true);
 	return error_set(err, ERR_HYPERVISOR, NULL,
 			 "Can't run the chroot %s script: %s %s: %s", what,
-			 script, proc_how(&result, how), result.out);
+			 script, proc_how(&result, how), said);
 }
 
 static WAITS int mount_disk(const char *folder, const struct hv_disk *disks,

@@ -12,6 +12,7 @@
 #include "lib/base/fs.h"
 #include "lib/event/proc.h"
 #include "lib/json/json.h"
+#include "noded/scripts/script.h"
 
 /* A container has this time to come back after a reboot. */
 #define REBOOT_WAIT_US INT64_C(120000000)
@@ -35,6 +36,7 @@ static WAITS int ask(const struct paths *p, const char *program,
 	const char *argv[LXC_WORDS_MAX + 6] = {program, "-P",
 					       path(p, PATH_LXC_INSTANCE_DIR)};
 	struct proc_spec spec = {.argv = argv, .timeout_ms = LXC_COMMAND_MS};
+	auto_free char *said = NULL;
 	char how[PROC_HOW_MAX];
 	size_t n = 3;
 
@@ -51,9 +53,9 @@ static WAITS int ask(const struct paths *p, const char *program,
 			*ret_out = xstrdup(result.out);
 		return 0;
 	}
-	str_repair_utf8(result.err);
+	said = script_text(result.err, result.err_len, true);
 	error_set(err, ERR_HYPERVISOR, NULL, "%s %s: %s", program,
-		  proc_how(&result, how), result.err);
+		  proc_how(&result, how), said);
 	return result.status > 0 && !result.timed_out ? result.status : -1;
 }
 
