@@ -98,7 +98,7 @@ static bool is_live(const char *folder)
 {
 	dev_t device;
 
-	return hv_mounted(folder, &device) && signal_users(device, 0);
+	return hv_mount_is_there(folder, &device) && signal_users(device, 0);
 }
 
 /* --- looking --- */
@@ -214,7 +214,7 @@ static WAITS void chroot_cleanup(const struct paths *p, const char *name)
 	struct error err;
 
 	if (fs_is_dir(folder) && !is_live(folder) &&
-	    hv_unmount(folder, &err) < 0)
+	    hv_mount_undo(folder, &err) < 0)
 		log_warning("instance %s: %s, ignoring", name, err.text);
 }
 
@@ -233,7 +233,7 @@ static WAITS int chroot_start(const struct paths *p, const json_t *instance,
 	    run_script(folder, instance, "start", err) == 0)
 		return 0;
 	/* What a failed script has started must not keep the disk. */
-	if (hv_mounted(folder, &device))
+	if (hv_mount_is_there(folder, &device))
 		signal_users(device, SIGKILL);
 	chroot_cleanup(p, name);
 	return error_wrap(err, "Failed to start instance %s", name);
@@ -250,7 +250,7 @@ static WAITS int chroot_stop(const struct paths *p, const json_t *instance,
 	/* The script is run once; what it leaves is told to end. */
 	if (!retry && !force && run_script(folder, instance, "stop", err) < 0)
 		return -1;
-	if (hv_mounted(folder, &device))
+	if (hv_mount_is_there(folder, &device))
 		signal_users(device, force ? SIGKILL : SIGTERM);
 	return 0;
 }
@@ -282,7 +282,7 @@ static json_t *chroot_console(const struct paths *p, const json_t *instance,
 	dev_t device;
 
 	(void)hvparams;
-	if (hv_mounted(folder, &device))
+	if (hv_mount_is_there(folder, &device))
 		return hv_ssh_console(node, argv);
 	error_set(err, ERR_HYPERVISOR, NULL, "Instance %s is not running",
 		  name);

@@ -22,7 +22,7 @@
 #define BUSY_TRIES 20
 #define BUSY_WAIT_MS 100
 
-bool hv_mounted(const char *folder, dev_t *ret_device)
+bool hv_mount_is_there(const char *folder, dev_t *ret_device)
 {
 	auto_free char *above = xprintf("%s/..", folder);
 	struct stat here, there;
@@ -63,7 +63,7 @@ int hv_mount(const struct hv_disk *disk, const char *folder, struct error *err)
 
 	if (fs_mkdirs(folder, 0755, err) < 0)
 		return -1;
-	if (hv_mounted(folder, &device))
+	if (hv_mount_is_there(folder, &device))
 		return 0;
 	buf_adds(&options, strcmp(json_str(disk->disk, "mode", "rw"), "ro") == 0
 				   ? "ro"
@@ -107,12 +107,12 @@ static WAITS int unmount(const char *folder, struct error *err)
 	return rc;
 }
 
-int hv_unmount(const char *folder, struct error *err)
+int hv_mount_undo(const char *folder, struct error *err)
 {
 	auto_strv struct strv below = {0};
 	dev_t device;
 
-	if (hv_mounted(folder, &device)) {
+	if (hv_mount_is_there(folder, &device)) {
 		if (mounts_below(folder, &below, err) < 0)
 			return -1;
 		for (size_t i = 0; i < below.n; i++)

@@ -14,10 +14,10 @@ WAITS int hv_mount(const struct hv_disk *disk, const char *folder,
 		   struct error *err);
 
 /* Whether a file system is mounted there; then its device. */
-bool hv_mounted(const char *folder, dev_t *ret_device);
+bool hv_mount_is_there(const char *folder, dev_t *ret_device);
 
 /* Unmount it, and all that is mounted below, and remove the folder.  It is no
  * error if it is not there. */
-WAITS int hv_unmount(const char *folder, struct error *err);
+WAITS int hv_mount_undo(const char *folder, struct error *err);
 
 #endif

@@ -36,8 +36,8 @@ WAITS int instance_shutdown(const struct paths *p, const json_t *instance,
 /* Names of what runs under the hypervisors in the list; hvparams is an object
  * by hypervisor, or NULL. */
 WAITS int instance_list_all(const struct paths *p, const json_t *hypervisors,
-		      const json_t *hvparams, struct strv *ret_names,
-		      struct error *err);
+			    const json_t *hvparams, struct strv *ret_names,
+			    struct error *err);
 
 /* The disks of an instance ("disks_info") as they are linked here; NULL and
  * err.  Free with instance_disks_free(). */

@@ -39,6 +39,7 @@ struct lxc_cgroups {
 };
 #define auto_cgroups __attribute__((cleanup(lxc_cgroups_done), unused))
 
+/* Read it; free it with lxc_cgroups_done(). */
 int lxc_cgroups_read(struct lxc_cgroups *ret, struct error *err);
 /* The same from texts. */
 void lxc_cgroups_parse(struct lxc_cgroups *ret, const char *mounts,
@@ -76,11 +77,13 @@ int lxc_cgroup_info(pid_t pid, struct hv_info *ret, struct error *err);
 
 /* --- memory (hv_lxc_balloon.c) --- */
 
+/* Member of the class: another limit for a container that runs. */
 WAITS int lxc_balloon(const struct paths *p, const json_t *instance,
 		      int64_t memory, struct error *err);
 
 /* --- what must be true (hv_lxc_check.c) --- */
 
+/* Members of the class. */
 WAITS int lxc_verify(const struct paths *p, const json_t *hvparams,
 		     struct error *err);
 WAITS int lxc_validate(const struct paths *p, const json_t *hvparams,
@@ -103,8 +106,9 @@ char *lxc_config(const struct paths *p, const json_t *instance,
 /* Whether it starts without this capability. */
 bool lxc_drops(const json_t *hv, const char *capability);
 
-/* --- starting (hv_lxc_start.c), as in hv.h --- */
+/* --- starting (hv_lxc_start.c) --- */
 
+/* Members of the class. */
 WAITS int lxc_start(const struct paths *p, const json_t *instance,
 		    const struct hv_disk *disks, size_t n_disks, bool paused,
 		    const struct hv_caller *caller, struct error *err);

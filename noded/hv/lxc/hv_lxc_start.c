@@ -28,7 +28,7 @@ void lxc_cleanup(const struct paths *p, const char *name)
 
 	if (lxc_pid(p, name, &err) != 0)
 		return;
-	if (hv_unmount(rootfs, &err) < 0)
+	if (hv_mount_undo(rootfs, &err) < 0)
 		log_warning("instance %s: %s, ignoring", name, err.text);
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		auto_free char *file = lxc_file(p, name, files[i]);

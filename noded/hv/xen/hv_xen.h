@@ -29,7 +29,9 @@ struct xen_domains {
 	struct xen_domain *items;
 	size_t n;
 };
+
 #define auto_domains __attribute__((cleanup(xen_domains_done), unused))
+/* Free what is in it. */
 void xen_domains_done(struct xen_domains *d);
 
 /* The lines of xl list, Domain-0 too; not those that have crashed, or have no
@@ -50,6 +52,7 @@ WAITS int xen_look(const char *name, struct hv_info *ret, int64_t *ret_id,
 
 /* --- parameters (hv_xen_check.c) --- */
 
+/* Whether it is an instance of xen-hvm; then members of the classes. */
 bool xen_is_hvm(const json_t *instance);
 WAITS int xen_verify(const struct paths *p, const json_t *hvparams,
 		     struct error *err);
@@ -82,8 +85,9 @@ int xen_write_nics(const struct paths *p, const json_t *instance,
 		   struct error *err);
 void xen_forget(const struct paths *p, const char *name);
 
-/* --- starting (hv_xen_start.c), as in hv.h --- */
+/* --- starting (hv_xen_start.c) --- */
 
+/* Members of the class, as hv.h has them. */
 WAITS int xen_start(const struct paths *p, const json_t *instance,
 		    const struct hv_disk *disks, size_t n_disks, bool paused,
 		    const struct hv_caller *caller, struct error *err);
@@ -93,8 +97,10 @@ WAITS int xen_reboot(const struct paths *p, const json_t *instance,
 WAITS int xen_balloon(const struct paths *p, const json_t *instance,
 		      int64_t memory, struct error *err);
 
-/* --- migration (hv_xen_migrate.c), as in hv.h --- */
+/* --- migration (hv_xen_migrate.c) --- */
 
+/* Members of the class.  The text for the target is the domain's file, without
+ * its secret. */
 char *xen_migration_info(const struct paths *p, const json_t *instance,
 			 struct error *err);
 WAITS int xen_accept(const struct paths *p, const json_t *instance,
