@@ -228,6 +228,10 @@ static WAITS int chroot_start(const struct paths *p, const json_t *instance,
 	dev_t device;
 
 	(void)paused;
+	if (is_live(folder))
+		return error_set(err, ERR_HYPERVISOR, NULL,
+				 "Failed to start instance %s: already running",
+				 name);
 	if (mount_disk(folder, disks, n_disks, err) == 0 &&
 	    hv_in_force(caller, err) == 0 &&
 	    run_script(folder, instance, "start", err) == 0)

@@ -208,6 +208,10 @@ int lxc_start(const struct paths *p, const json_t *instance,
 	struct error ignored;
 
 	(void)paused;
+	if (lxc_pid(p, name, &ignored) > 0)
+		return error_set(err, ERR_HYPERVISOR, NULL,
+				 "Failed to start instance %s: already running",
+				 name);
 	if (check_disks(n_disks, err) < 0 ||
 	    lxc_verify(p, json_get(instance, "hvparams"), err) < 0)
 		return error_wrap(err, "Failed to start instance %s", name);

@@ -111,8 +111,17 @@ int xen_start(const struct paths *p, const json_t *instance,
 {
 	const char *name = json_str(instance, "name", "");
 	auto_free char *text = NULL;
+	struct hv_info info = {0};
 	int64_t memory = 0;
+	int rc = xen_look(name, &info, NULL, err);
 
+	/* Its file must stay as it is. */
+	if (rc == 1 && info.state == HV_RUNNING)
+		return error_set(err, ERR_HYPERVISOR, NULL,
+				 "Failed to start instance %s: already running",
+				 name);
+	if (rc < 0)
+		return error_wrap(err, "Failed to start instance %s", name);
 	xen_cleanup(p, name); /* of one that its user has shut down */
 	if (free_memory(&memory, err) == 0)
 		text = xen_config(instance, hv_startup_memory(instance, memory),
