@@ -26,7 +26,8 @@ PACKAGES = gcc make meson ninja-build pkg-config ccache \
 	libuv1-dev libjansson-dev libmicrohttpd-dev libcrypt-dev libcurl4-gnutls-dev \
 	libgnutls28-dev libssh2-1-dev libpcre2-dev libsqlite3-dev zlib1g-dev
 PACKAGES_TEST = clang lld openssh-server clang-format libclang-rt-14-dev libcriterion-dev python3 curl \
-	qemu-system-x86 busybox-static zsh fish groff-base linux-image-cloud-amd64 cpio gcovr
+	qemu-system-x86 busybox-static zsh fish groff-base linux-image-cloud-amd64 cpio gcovr \
+	lxc
 # Never needed by the product; tests that use it skip without it.
 PACKAGES_PEER = ganeti ganeti-os-noop python3-ganeti-rapi ganeti-testsuite
 

@@ -29,14 +29,24 @@ static json_t *info_object(const struct hv_info *info)
 			 (json_int_t)info->state, "time", time);
 }
 
+static void add_info(void *arg, const char *name, const struct hv_info *info)
+{
+	json_object_set_new(arg, name, info_object(info));
+}
+
 /* Add the instances that run under one hypervisor to *ret. */
-static int add_infos(struct call *c, const char *hypervisor,
-		     const json_t *hvparams, json_t *ret, struct error *err)
+static WAITS int add_infos(struct call *c, const char *hypervisor,
+			   const json_t *hvparams, json_t *ret,
+			   struct error *err)
 {
 	const struct hv_class *hv = hv_find(hypervisor, err);
 	auto_strv struct strv names = {0};
 
-	if (hv == NULL || hv->list(c->paths, hvparams, &names, err) < 0)
+	if (hv == NULL)
+		return -1;
+	if (hv->infos != NULL)
+		return hv->infos(c->paths, hvparams, add_info, ret, err);
+	if (hv->list(c->paths, hvparams, &names, err) < 0)
 		return -1;
 	for (size_t i = 0; i < names.n; i++) {
 		struct hv_info info = {0};
@@ -184,7 +194,8 @@ WAITS json_t *call_instance_reboot(struct call *c,
 	const json_t *instance = args->instance;
 	int rc;
 
-	if (instance_need_running(c->paths, instance, err) < 0)
+	if (instance_need_running(c->paths, instance, err) < 0 ||
+	    calls_in_force(c, err) < 0)
 		return NULL;
 	if (strcmp(args->type, "soft") == 0)
 		rc = soft_reboot(c, instance, err);
@@ -204,7 +215,8 @@ WAITS json_t *call_instance_balloon_memory(
 	int64_t memory = args->memory_mib;
 
 	if (hv == NULL ||
-	    instance_need_running(c->paths, args->instance, err) < 0)
+	    instance_need_running(c->paths, args->instance, err) < 0 ||
+	    calls_in_force(c, err) < 0)
 		return NULL;
 	if (memory <= 0 || memory > MEMORY_MIB_MAX) {
 		error_set(err, ERR_REQUEST, NULL,

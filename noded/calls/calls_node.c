@@ -92,8 +92,8 @@ static WAITS json_t *storage_info(const struct paths *p, const json_t *unit)
 
 /* Data of a hypervisor [name, parameters].  Our master can ask for the version
  * of this program by a parameter, which Ganeti's node daemon ignores. */
-static json_t *hypervisor_info(const struct paths *p, const json_t *spec,
-			       struct error *err)
+static WAITS json_t *hypervisor_info(const struct paths *p, const json_t *spec,
+				     struct error *err)
 {
 	const char *name = json_string_value(json_array_get(spec, 0));
 	const json_t *params = json_array_get(spec, 1);

@@ -116,8 +116,8 @@ static WAITS json_t *check_net(struct call *c, const json_t *what,
 }
 
 /* {hypervisor: null or what is wrong} */
-static json_t *check_hypervisor(struct call *c, const json_t *what,
-				const json_t *all_hvparams)
+static WAITS json_t *check_hypervisor(struct call *c, const json_t *what,
+				      const json_t *all_hvparams)
 {
 	json_t *result = json_object(), *value;
 	size_t i;
@@ -143,8 +143,8 @@ static json_t *check_hypervisor(struct call *c, const json_t *what,
 
 /* [[source, hypervisor, parameters]...] -> those that are not valid, with the
  * reason */
-static json_t *check_hvparms(struct call *c, const json_t *what,
-			     const json_t *all_hvparams)
+static WAITS json_t *check_hvparms(struct call *c, const json_t *what,
+				   const json_t *all_hvparams)
 {
 	json_t *result = json_array(), *value;
 	size_t i;
@@ -169,8 +169,8 @@ static json_t *check_hvparms(struct call *c, const json_t *what,
 	return result;
 }
 
-static json_t *check_instances(struct call *c, const json_t *what,
-			       const json_t *all_hvparams)
+static WAITS json_t *check_instances(struct call *c, const json_t *what,
+				     const json_t *all_hvparams)
 {
 	auto_strv struct strv names = {0};
 	struct error err;
@@ -180,8 +180,8 @@ static json_t *check_instances(struct call *c, const json_t *what,
 	return json_from_strv(&names);
 }
 
-static json_t *check_hvinfo(struct call *c, const json_t *what,
-			    const json_t *all_hvparams)
+static WAITS json_t *check_hvinfo(struct call *c, const json_t *what,
+				  const json_t *all_hvparams)
 {
 	const char *name = json_string_value(what);
 	const struct hv_class *hv;

@@ -4,6 +4,7 @@
  * and the page cache count as free. */
 #include "noded/hv/hv.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,6 +24,9 @@ static const struct hv_class *const classes[] = {
 
 #define N_CLASSES ARRAY_SIZE(classes)
 #define MEMINFO_MAX (64 * 1024)
+/* What no host has. */
+#define CPU_NUMBER_MAX 65535
+#define SSH_PORT 22
 
 const struct hv_class *hv_find(const char *name, struct error *err)
 {
@@ -75,6 +79,57 @@ json_t *hv_linux_node_info(struct error *err)
 	json_set_int(info, "cpu_nodes", 1);
 	json_set_int(info, "cpu_sockets", 1);
 	return info;
+}
+
+bool hv_has_program(const char *name)
+{
+	auto_strv struct strv folders = {0};
+	const char *search = getenv("PATH");
+
+	str_split(&folders, search != NULL ? search : "", ':');
+	for (size_t i = 0; i < folders.n; i++) {
+		auto_free char *file = xprintf("%s/%s", folders.items[i], name);
+
+		if (fs_is_executable(file))
+			return true;
+	}
+	return false;
+}
+
+int64_t hv_count_cpus(const char *list)
+{
+	auto_strv struct strv ranges = {0};
+	uint64_t first, last;
+	const char *rest;
+	int64_t n = 0;
+
+	str_split(&ranges, list, ',');
+	for (size_t i = 0; i < ranges.n; i++) {
+		if (!str_to_number(ranges.items[i], CPU_NUMBER_MAX, &first,
+				   &rest))
+			return 0;
+		last = first;
+		if (*rest == '-' &&
+		    !str_to_number(rest + 1, CPU_NUMBER_MAX, &last, &rest))
+			return 0;
+		if (*rest != '\0' || last < first)
+			return 0;
+		n += (int64_t)(last - first) + 1;
+	}
+	return n;
+}
+
+json_t *hv_ssh_console(const json_t *node, const char *const *argv)
+{
+	json_t *command = json_array();
+
+	for (; *argv != NULL; argv++)
+		json_array_append_new(command, json_string(*argv));
+	return json_make("{s:s, s:s, s:I, s:s, s:o}", "kind", "ssh", "host",
+			 json_str(node, "name", ""), "port",
+			 (json_int_t)json_int(json_get(node, "ndparams"),
+					      "ssh_port", SSH_PORT),
+			 "user", "root", "command", command);
 }
 
 int64_t hv_startup_memory(const json_t *instance, int64_t free_memory)

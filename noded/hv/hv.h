@@ -60,34 +60,42 @@ struct hv_plug {
 	const struct hv_caller *caller;
 };
 
+typedef void hv_info_fn(void *arg, const char *name,
+			const struct hv_info *info);
+
 struct hv_class {
 	const char *name;
 
 	/* An object, to be freed, with memory_total, memory_free, memory_dom0,
 	 * cpu_total, cpu_nodes, cpu_sockets, cpu_dom0 and members of its own;
 	 * NULL with err. */
-	json_t *(*node_info)(const struct paths *p, const json_t *hvparams,
-			     struct error *err);
+	WAITS json_t *(*node_info)(const struct paths *p,
+				   const json_t *hvparams, struct error *err);
 
 	/* 0 if the hypervisor can be used on this node; -1 with err says why
 	 * not (node_verify). */
-	int (*verify)(const struct paths *p, const json_t *hvparams,
-		      struct error *err);
+	WAITS int (*verify)(const struct paths *p, const json_t *hvparams,
+			    struct error *err);
 
 	/* 0 if these parameters are possible on this node (files exist, ...);
 	 * -1 with err. */
-	int (*validate)(const struct paths *p, const json_t *hvparams,
-			struct error *err);
+	WAITS int (*validate)(const struct paths *p, const json_t *hvparams,
+			      struct error *err);
 
 	/* Add the names of the instances that run. */
-	int (*list)(const struct paths *p, const json_t *hvparams,
-		    struct strv *ret_names, struct error *err);
+	WAITS int (*list)(const struct paths *p, const json_t *hvparams,
+			  struct strv *ret_names, struct error *err);
+
+	/* Call add with each of them and what info() says of it; NULL where
+	 * asking for each one by itself is as good. */
+	WAITS int (*infos)(const struct paths *p, const json_t *hvparams,
+			   hv_info_fn *add, void *arg, struct error *err);
 
 	/* 1 and *ret if it runs or was shut down by its user; 0 if not; -1 with
 	 * err. */
-	int (*info)(const struct paths *p, const char *name,
-		    const json_t *hvparams, struct hv_info *ret,
-		    struct error *err);
+	WAITS int (*info)(const struct paths *p, const char *name,
+			  const json_t *hvparams, struct hv_info *ret,
+			  struct error *err);
 
 	WAITS int (*start)(const struct paths *p, const json_t *instance,
 			   const struct hv_disk *disks, size_t n_disks,
@@ -170,6 +178,16 @@ const struct hv_class *hv_of(const json_t *instance, struct error *err);
 
 /* node_info of a Linux host, for classes whose instances are processes. */
 json_t *hv_linux_node_info(struct error *err);
+
+/* Whether the program is to be found in PATH. */
+bool hv_has_program(const char *name);
+
+/* The number of CPUs in a list as "0-2,5"; 0 if it is not one. */
+int64_t hv_count_cpus(const char *list);
+
+/* A console that is a command of root's on the node, as the class's console();
+ * argv ends with NULL. */
+json_t *hv_ssh_console(const json_t *node, const char *const *argv);
 
 /* The memory an instance starts with, in MiB: its maximum, less if the node has
  * less free, but never below its minimum. */

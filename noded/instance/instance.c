@@ -21,8 +21,8 @@
 #define FORCE_WAIT_US 10000000
 
 /* 1 if it runs, 0, -1. */
-static int instance_is_running(const struct paths *p, const json_t *instance,
-			       struct error *err)
+static WAITS int instance_is_running(const struct paths *p,
+				     const json_t *instance, struct error *err)
 {
 	const struct hv_class *hv = hv_of(instance, err);
 	struct hv_info info = {0};
@@ -35,8 +35,8 @@ static int instance_is_running(const struct paths *p, const json_t *instance,
 	return rc == 1 && info.state == HV_SHUTDOWN ? 0 : rc;
 }
 
-int instance_need_running(const struct paths *p, const json_t *instance,
-			  struct error *err)
+WAITS int instance_need_running(const struct paths *p, const json_t *instance,
+				struct error *err)
 {
 	int rc = instance_is_running(p, instance, err);
 
@@ -226,9 +226,9 @@ int instance_shutdown(const struct paths *p, const json_t *instance,
 	return 0;
 }
 
-int instance_list_all(const struct paths *p, const json_t *hypervisors,
-		      const json_t *hvparams, struct strv *ret_names,
-		      struct error *err)
+WAITS int instance_list_all(const struct paths *p, const json_t *hypervisors,
+			    const json_t *hvparams, struct strv *ret_names,
+			    struct error *err)
 {
 	bool known = json_array_size(hypervisors) == 0;
 	const json_t *name;

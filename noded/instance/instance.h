@@ -19,8 +19,8 @@ struct strv;
 /* Longest time that a shutdown waits before it forces the end. */
 #define INSTANCE_SHUTDOWN_MAX_S 86400
 
-int instance_need_running(const struct paths *p, const json_t *instance,
-			  struct error *err);
+WAITS int instance_need_running(const struct paths *p, const json_t *instance,
+				struct error *err);
 
 /* Start it unless it runs; its disks must have been assembled.  Here as below
  * nothing more is done once the caller is not in force any more (hv.h). */
@@ -35,9 +35,9 @@ WAITS int instance_shutdown(const struct paths *p, const json_t *instance,
 
 /* Names of what runs under the hypervisors in the list; hvparams is an object
  * by hypervisor, or NULL. */
-int instance_list_all(const struct paths *p, const json_t *hypervisors,
-		      const json_t *hvparams, struct strv *ret_names,
-		      struct error *err);
+WAITS int instance_list_all(const struct paths *p, const json_t *hypervisors,
+			    const json_t *hvparams, struct strv *ret_names,
+			    struct error *err);
 
 /* The disks of an instance ("disks_info") as they are linked here; NULL and
  * err.  Free with instance_disks_free(). */

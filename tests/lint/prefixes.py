@@ -46,6 +46,8 @@ SHORT = {
     "masterd/lu/verify": "verify",
     "noded/calls": "call",
     "noded/hv/kvm": "kvm",
+    "noded/hv/lxc": "lxc",
+    "noded/hv/xen": "xen",
     "cli/frame": "cli tool",
     "cli/pages": "manual",
     "iallocators/model": "cluster counts hf instance policy tagset",
