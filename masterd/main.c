@@ -25,6 +25,7 @@
 #include "masterd/luxi/not_served.h"
 #include "masterd/role.h"
 #include "masterd/rpc/noderpc_https.h"
+#include "masterd/watcher_timer.h"
 
 #define EXIT_NOT_CLUSTER 5
 #define EXIT_NOT_MASTER 11
@@ -44,6 +45,7 @@ struct masterd {
 	struct frames_server *frames;
 	struct luxi_calls *calls;
 	struct luxi_server *luxi, *not_served;
+	struct watcher_timer *timer;
 	bool yes_do_it;
 	struct cond begun; /* begin() has ended */
 	bool beginning, stopping;
@@ -233,13 +235,18 @@ static int serve(void *arg, struct master *m, struct error *err)
 	if (md->luxi == NULL)
 		return -1;
 	md->not_served = not_served_create(m->paths, err);
-	return md->not_served == NULL ? -1 : 0;
+	if (md->not_served == NULL)
+		return -1;
+	md->timer = watcher_timer_begin(m->config);
+	return 0;
 }
 
 static void stop_serving(void *arg)
 {
 	struct masterd *md = arg;
 
+	if (md->timer != NULL)
+		watcher_timer_end(steal(&md->timer));
 	if (md->luxi != NULL)
 		luxi_server_stop(steal(&md->luxi), NULL, NULL);
 	if (md->not_served != NULL)

@@ -181,12 +181,22 @@ static const struct {
 	{"ssh_key_bits", "ssh_key_bits"},
 };
 
-static void add_growth(json_t *view, const json_t *info)
+/* What Ganeti does not have: shown where it was set. */
+static void add_own(json_t *view, const json_t *info)
 {
-	json_t *growth = json_object_get(info, "memory_growth");
+	static const struct {
+		const char *title, *key;
+	} own[] = {
+		{"memory growth", "memory_growth"},
+		{"watcher interval", "watcher_interval"},
+		{"auto offline", "auto_offline"},
+		{"auto readmit", "auto_readmit"},
+	};
 
-	if (growth != NULL)
-		json_object_set(view, "memory growth", growth);
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+		if (json_object_get(info, own[i].key) != NULL)
+			json_object_set(view, own[i].title,
+					json_object_get(info, own[i].key));
 }
 
 static json_t *cluster_view(const json_t *info)
@@ -215,7 +225,7 @@ static json_t *cluster_view(const json_t *info)
 			set_joined(view, title, info, "enabled_disk_templates",
 				   "");
 	}
-	add_growth(view, info);
+	add_own(view, info);
 	return view;
 }
 

@@ -372,6 +372,7 @@ static void finish(struct daemon *d, size_t own)
 	bool too_long = false;
 	uv_timer_t timer;
 
+	proc_forget_all();
 	uv_timer_init(&d->loop, &timer);
 	timer.data = &too_long;
 	uv_timer_start(&timer, on_too_long,

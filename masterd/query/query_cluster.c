@@ -94,13 +94,21 @@ static void copy_members(json_t *info, const json_t *cluster)
 	}
 }
 
-/* A value that Ganeti does not have: shown if somebody has set it. */
-static void add_growth(const json_t *cluster, json_t *info)
+/* Values that Ganeti does not have: shown if somebody has set them. */
+static void add_own(const json_t *cluster, json_t *info)
 {
-	int64_t growth = state_own(cluster, "memory_growth", -1);
+	static const char *const switches[] = {"memory_growth", "auto_offline",
+					       "auto_readmit"};
+	int64_t interval = state_own(cluster, "watcher_interval", -1);
 
-	if (growth >= 0)
-		json_set_bool(info, "memory_growth", growth > 0);
+	for (size_t i = 0; i < ARRAY_SIZE(switches); i++) {
+		int64_t value = state_own(cluster, switches[i], -1);
+
+		if (value >= 0)
+			json_set_bool(info, switches[i], value > 0);
+	}
+	if (interval >= 0)
+		json_set_int(info, "watcher_interval", interval);
 }
 
 /* Ganeti's programs refuse members of the policy that they do not know. */
@@ -139,7 +147,7 @@ json_t *query_cluster_info(struct master *m)
 			    collectors(cluster, "active"));
 	json_object_set_new(info, "data_collector_interval",
 			    collectors(cluster, "interval"));
-	add_growth(cluster, info);
+	add_own(cluster, info);
 	split_policy(info);
 	return info;
 }
