@@ -118,6 +118,7 @@ static int look(struct watcher *w, json_t *job, bool *ret_ended,
 		if (json_is_array(json_array_get(results, i))) {
 			luxi_error_unpack(json_array_get(results, i), &failure);
 			json_set_str(job, "error", failure.text);
+			break; /* the others say that this one failed */
 		}
 	return 0;
 }
