@@ -363,7 +363,7 @@ static WAITS int check_strays(struct lu *lu, struct error *err)
 		return 0;
 	answer = node_results_new(1);
 	answer->node = json_copy(json_unconst(modify_of(lu)->node));
-	json_set_bool(json_unconst(answer->node), "offline", false);
+	node_set_offline(json_unconst(answer->node), false);
 	running_look(lu->m->rpc, lu->m->config, answer, 1);
 	json_object_foreach (json_unconst(answer->payload), name, info) {
 		const json_t *inst =
