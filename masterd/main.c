@@ -14,6 +14,7 @@
 #include "lib/base/log.h"
 #include "lib/event/daemon.h"
 #include "lib/event/frames.h"
+#include "lib/event/service.h"
 #include "lib/event/tls.h"
 #include "lib/model/config/ssconf.h"
 #include "lib/model/constants.h"
@@ -46,7 +47,7 @@ struct masterd {
 	struct luxi_calls *calls;
 	struct luxi_server *luxi, *not_served;
 	struct watcher_timer *timer;
-	bool yes_do_it;
+	bool yes_do_it, only_check;
 	struct cond begun; /* begin() has ended */
 	bool beginning, stopping;
 	bool again; /* it stands by after its end */
@@ -63,6 +64,8 @@ static const char usage[] =
 	"                    with it: nodes that are offline have no vote\n"
 	"      --no-voting   go on without the agreement of the other nodes\n"
 	"      --yes-do-it   no question about --no-voting\n"
+	"      --check       only say by the exit status whether it may run "
+	"here\n"
 	"      --standby     take part as a master candidate; node daemons "
 	"start it so\n"
 	"      --version     print the version\n"
@@ -73,11 +76,13 @@ enum {
 	OPT_YES_DO_IT,
 	OPT_FAILOVER,
 	OPT_IGNORE_OFFLINE,
-	OPT_STANDBY
+	OPT_STANDBY,
+	OPT_CHECK
 };
 
 static const struct option options[] = {
 	DAEMON_OPTIONS,
+	{"check", no_argument, NULL, OPT_CHECK},
 	{"failover", no_argument, NULL, OPT_FAILOVER},
 	{"ignore-offline-nodes", no_argument, NULL, OPT_IGNORE_OFFLINE},
 	{"no-voting", no_argument, NULL, OPT_NO_VOTING},
@@ -290,6 +295,7 @@ static void stand_by(const struct masterd *md)
 	char *const argv[] = {name, standby,
 			      md->daemon.foreground ? foreground : NULL, NULL};
 
+	service_pass_on();
 	execv("/proc/self/exe", argv);
 	log_error("cannot stand by: %s", strerror(errno));
 }
@@ -429,6 +435,9 @@ static int parse(int argc, char **argv, struct masterd *md)
 		case OPT_FAILOVER:
 			md->config.mode = ROLE_FAILOVER;
 			break;
+		case OPT_CHECK:
+			md->only_check = true;
+			break;
 		case OPT_STANDBY:
 			md->config.mode = ROLE_STANDBY;
 			break;
@@ -490,6 +499,8 @@ static int run(struct masterd *md)
 
 	if (status >= 0)
 		return status;
+	if (md->only_check)
+		return 0;
 	if (!may_skip_vote(md))
 		return 1;
 	clear_way(md);

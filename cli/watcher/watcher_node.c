@@ -54,7 +54,7 @@ static int start_daemons(struct watcher *w, bool is_master)
 	if (!is_master)
 		return failed;
 	failed |= ensure(w, DAEMON_MASTERD, "gantry-masterd", NULL);
-	if (rapi_died(w->paths))
+	if (rapi_died(w->paths) || bootstrap_is_enabled(w->paths, DAEMON_RAPI))
 		failed |= ensure(w, DAEMON_RAPI, "gantry-rapi", NULL);
 	return failed;
 }
