@@ -263,15 +263,19 @@ static bool enough(const struct consensus *c, const struct raft_ids *voters)
 	return voters->n == 0 || count_welcomes(c, voters) >= need;
 }
 
-/* Whether everybody who may know something has had the time to say it. */
-static bool all_asked(const struct consensus *c)
+/* Whether everybody who may know something has had the time to say it.  A
+ * number that is no member's is not waited for: a node that was taken in anew
+ * has another one, and nobody answers to the old one any more. */
+static bool all_asked(const struct consensus *c, const struct raft_members *own)
 {
 	const struct peer *p;
 
 	if (c->hello_until_us != 0 && clock_mono_us() > c->hello_until_us)
 		return true;
 	list_each (p, &c->peers, link)
-		if (!p->welcomed && !p->away)
+		if (!p->welcomed && !p->away &&
+		    (raft_members_have(own, p->id) ||
+		     raft_members_have(&c->heard_members, p->id)))
 			return false;
 	return true;
 }
@@ -287,7 +291,7 @@ static void look_whether_joined(struct consensus *c)
 	if (s.commit >= c->heard_commit)
 		m = &s.members;
 	c->joined = enough(c, &m->voters) && enough(c, &m->outgoing) &&
-		    all_asked(c);
+		    all_asked(c, &s.members);
 	if (c->joined)
 		log_debug("This server takes part in the log");
 }
