@@ -16,6 +16,8 @@
 #   make bench    measure (see tests/bench/README)
 #   make bench-htools  measure placement and planning
 #   make install  into PREFIX (/usr/local)
+#   make deb      the Debian packages, into build-deb-out
+#   make test-deb  the same, installed, upgraded and removed on hosts of their own
 
 BUILD ?= build
 PREFIX ?= /usr/local
@@ -25,6 +27,7 @@ CC ?= gcc
 PACKAGES = gcc make meson ninja-build pkg-config ccache \
 	libuv1-dev libjansson-dev libmicrohttpd-dev libcrypt-dev libcurl4-gnutls-dev \
 	libgnutls28-dev libssh2-1-dev libpcre2-dev libsqlite3-dev zlib1g-dev
+PACKAGES_DEB = debhelper dpkg-dev fakeroot lintian
 PACKAGES_TEST = clang lld openssh-server clang-format libclang-rt-14-dev libcriterion-dev python3 curl \
 	qemu-system-x86 busybox-static zsh fish groff-base linux-image-cloud-amd64 cpio gcovr \
 	lxc
@@ -36,7 +39,7 @@ APT = $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
 INSTALL = $(APT) install -y -q --no-install-recommends
 
 .PHONY: all deps deps-build demo test test-quick test-compat test-hosts coverage fuzz kill-rounds sim \
-	schedules raft-lives log-lives bench bench-htools compat-page install clean
+	schedules raft-lives log-lives bench bench-htools compat-page deb test-deb install clean
 all: $(BUILD)/build.ninja
 	ninja -C $(BUILD)
 
@@ -159,6 +162,18 @@ bench-htools: all
 
 install: all
 	meson install -C $(BUILD)
+
+# From a copy, so that dpkg-buildpackage leaves nothing here.
+deb: deps-build
+	@if [ -n "$(call missing,$(PACKAGES_DEB))" ]; then \
+		$(APT) update -q && $(INSTALL) $(PACKAGES_DEB); fi
+	tests/packages/build.sh $(CURDIR)/build-deb-out
+	lintian --fail-on error $(CURDIR)/build-deb-out/*.changes
+
+# Needs root: the packages are installed on hosts of their own (namespaces).
+test-deb: deb
+	BIN=$(CURDIR)/$(BUILD)/bin DEBS=$(CURDIR)/build-deb-out \
+		tests/daemon/236-packages.t
 
 clean:
 	rm -rf build build-*

@@ -6,6 +6,7 @@
 
 #include "cli/frame/tools.h"
 #include "cli/pages/completion.h"
+#include "cli/watcher/watcher.h"
 #include "lib/base/array.h"
 #include "lib/base/mem.h"
 #include "lib/base/str.h"
@@ -71,12 +72,20 @@ static int print_from_tables(int argc, char **argv)
 	return known && fflush(stdout) == 0 ? CLI_OK : CLI_FAILURE;
 }
 
+static bool is_watcher(const char *name)
+{
+	return strcmp(name, "gantry-watcher") == 0 ||
+	       strcmp(name, "ganeti-watcher") == 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = base_name(argv[0]);
 	int code;
 
 	mem_init();
+	if (is_watcher(name))
+		return watcher_main(argc, argv);
 	if (strcmp(name, "gnt") != 0)
 		return dispatch(name, argc, argv);
 	if (argc < 2)

@@ -14,6 +14,7 @@
 #include "lib/base/log.h"
 #include "lib/event/daemon.h"
 #include "lib/event/frames.h"
+#include "lib/event/service.h"
 #include "lib/event/tls.h"
 #include "lib/json/json.h"
 #include "lib/model/config/ssconf.h"
@@ -26,6 +27,7 @@
 #include "masterd/luxi/not_served.h"
 #include "masterd/role.h"
 #include "masterd/rpc/noderpc_https.h"
+#include "masterd/watcher_timer.h"
 
 #define EXIT_NOT_CLUSTER 5
 #define EXIT_NOT_MASTER 11
@@ -47,8 +49,9 @@ struct masterd {
 	struct frames_server *frames;
 	struct luxi_calls *calls;
 	struct luxi_server *luxi, *not_served;
-	bool yes_do_it;
 	struct strv drop;
+	struct watcher_timer *timer;
+	bool yes_do_it, only_check;
 	struct cond begun; /* begin() has ended */
 	bool beginning, stopping;
 	bool again; /* it stands by after its end */
@@ -67,6 +70,8 @@ static const char usage[] =
 	"lost\n"
 	"      --no-voting   go on without the agreement of the other nodes\n"
 	"      --yes-do-it   no question about --no-voting\n"
+	"      --check       only say by the exit status whether it may run "
+	"here\n"
 	"      --standby     take part as a master candidate; node daemons "
 	"start it so\n"
 	"      --version     print the version\n"
@@ -78,11 +83,13 @@ enum {
 	OPT_FAILOVER,
 	OPT_IGNORE_OFFLINE,
 	OPT_STANDBY,
-	OPT_DROP
+	OPT_DROP,
+	OPT_CHECK
 };
 
 static const struct option options[] = {
 	DAEMON_OPTIONS,
+	{"check", no_argument, NULL, OPT_CHECK},
 	{"drop", required_argument, NULL, OPT_DROP},
 	{"failover", no_argument, NULL, OPT_FAILOVER},
 	{"ignore-offline-nodes", no_argument, NULL, OPT_IGNORE_OFFLINE},
@@ -241,13 +248,18 @@ static int serve(void *arg, struct master *m, struct error *err)
 	if (md->luxi == NULL)
 		return -1;
 	md->not_served = not_served_create(m->paths, err);
-	return md->not_served == NULL ? -1 : 0;
+	if (md->not_served == NULL)
+		return -1;
+	md->timer = watcher_timer_begin(m->config);
+	return 0;
 }
 
 static void stop_serving(void *arg)
 {
 	struct masterd *md = arg;
 
+	if (md->timer != NULL)
+		watcher_timer_end(steal(&md->timer));
 	if (md->luxi != NULL)
 		luxi_server_stop(steal(&md->luxi), NULL, NULL);
 	if (md->not_served != NULL)
@@ -291,6 +303,7 @@ static void stand_by(const struct masterd *md)
 	char *const argv[] = {name, standby,
 			      md->daemon.foreground ? foreground : NULL, NULL};
 
+	service_pass_on();
 	execv("/proc/self/exe", argv);
 	log_error("cannot stand by: %s", strerror(errno));
 }
@@ -430,6 +443,9 @@ static int parse(int argc, char **argv, struct masterd *md)
 		case OPT_FAILOVER:
 			md->config.mode = ROLE_FAILOVER;
 			break;
+		case OPT_CHECK:
+			md->only_check = true;
+			break;
 		case OPT_STANDBY:
 			md->config.mode = ROLE_STANDBY;
 			break;
@@ -520,6 +536,8 @@ static int run(struct masterd *md)
 
 	if (status >= 0)
 		return status;
+	if (md->only_check)
+		return 0;
 	if (!may_skip_vote(md))
 		return 1;
 	if (md->config.drop != NULL && may_drop(md, &err) < 0) {

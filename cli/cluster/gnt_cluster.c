@@ -121,63 +121,6 @@ static int queue(struct cli *cli, struct error *err)
 	return CLI_OK;
 }
 
-/* --- watcher --- */
-
-static int show_pause(const struct cli *cli, const json_t *until)
-{
-	double moment = json_number_value(until);
-	bool paused = json_is_number(until) && moment >= clock_seconds();
-
-	if (cli_wants_data(cli)) {
-		auto_json json_t *data =
-			json_make("{s:b, s:O}", "paused", paused, "until",
-				  paused ? until : json_null());
-
-		cli_print_data(cli, data);
-	} else if (!paused) {
-		printf("The watcher is not paused.\n");
-	} else {
-		auto_free char *text = cli_ctime(moment);
-
-		printf("The watcher is paused until %s.\n", text);
-	}
-	return CLI_OK;
-}
-
-static int watcher(struct cli *cli, struct error *err)
-{
-	const char *what = cli->args[0];
-	auto_json json_t *answer = NULL;
-	int64_t seconds;
-
-	if (strcmp(what, "continue") == 0) {
-		answer =
-			cli_call(cli, "SetWatcherPause", json_make("[n]"), err);
-		if (answer == NULL)
-			return -1;
-		printf("The watcher is no longer paused.\n");
-		return CLI_OK;
-	}
-	if (strcmp(what, "pause") == 0) {
-		if (cli->n_args < 2)
-			return error_set(err, ERR_PREREQ, ECODE_INVAL,
-					 "Missing pause duration (like 30m or "
-					 "2h)");
-		seconds = cli_parse_seconds(cli->args[1], err);
-		if (seconds < 0)
-			return -1;
-		answer = cli_call(
-			cli, "SetWatcherPause",
-			json_make("[f]", clock_seconds() + (double)seconds),
-			err);
-		return answer == NULL ? -1 : show_pause(cli, answer);
-	}
-	if (strcmp(what, "info") != 0)
-		return bad_subcommand(cli, "pause, continue or info", err);
-	answer = config_value(cli, "watcher_pause", err);
-	return answer == NULL ? -1 : show_pause(cli, answer);
-}
-
 /* --- search-tags --- */
 
 static void print_found(const struct cli *cli, const json_t *found)
@@ -340,16 +283,6 @@ static const struct cli_command queue_command = {
 	.run = queue,
 };
 
-static const struct cli_command watcher_command = {
-	.name = "watcher",
-	.args = "{pause <timespec>|continue|info}",
-	.help = "Pause the watcher, or let it go on",
-	.min_args = 1,
-	.max_args = 2,
-	.options = {OPTS_INFO},
-	.run = watcher,
-};
-
 static const struct cli_command search_tags_command = {
 	.name = "search-tags",
 	.args = "<pattern>",
@@ -390,7 +323,7 @@ static const struct cli_command *const commands[] = {
 	&cluster_verify,
 	&cluster_verify_disks,
 	&cluster_version,
-	&watcher_command,
+	&cluster_watcher,
 	NULL};
 
 const struct cli_tool tool_cluster = {

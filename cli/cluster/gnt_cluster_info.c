@@ -181,16 +181,23 @@ static const struct {
 	{"ssh_key_bits", "ssh_key_bits"},
 };
 
-/* Shown where somebody has set them. */
+/* What Ganeti does not have: shown where it was set. */
 static void add_own(json_t *view, const json_t *info)
 {
-	json_t *growth = json_object_get(info, "memory_growth");
-	json_t *failover = json_object_get(info, "master_failover");
+	static const struct {
+		const char *title, *key;
+	} own[] = {
+		{"memory growth", "memory_growth"},
+		{"master failover", "master_failover"},
+		{"watcher interval", "watcher_interval"},
+		{"auto offline", "auto_offline"},
+		{"auto readmit", "auto_readmit"},
+	};
 
-	if (growth != NULL)
-		json_object_set(view, "memory growth", growth);
-	if (failover != NULL)
-		json_object_set(view, "master failover", failover);
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+		if (json_object_get(info, own[i].key) != NULL)
+			json_object_set(view, own[i].title,
+					json_object_get(info, own[i].key));
 }
 
 static json_t *cluster_view(const json_t *info)

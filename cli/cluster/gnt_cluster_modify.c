@@ -56,6 +56,9 @@ static const struct {
 	{NULL, &OPT_COLLECTORS, true},
 	{NULL, &OPT_COLLECTOR_INTERVAL, true},
 	{NULL, &OPT_MEMORY_GROWTH, false},
+	{NULL, &OPT_WATCHER_INTERVAL, false},
+	{NULL, &OPT_AUTO_OFFLINE, false},
+	{NULL, &OPT_AUTO_READMIT, false},
 	{NULL, &OPT_VCPU_RATIO, false},
 	{NULL, &OPT_SPINDLE_RATIO, false},
 	{NULL, &OPT_IPOLICY_DT, false},
@@ -115,6 +118,30 @@ static int set_params(const struct cli *cli, json_t *op, struct error *err)
 	    set_hvparams(cli, op, err) < 0 ||
 	    tool_set_diskparams(cli, op, err) < 0)
 		return -1;
+	return 0;
+}
+
+/* What Ganeti does not have stands in the opcode only where it was given. */
+static int set_own(const struct cli *cli, json_t *op, struct error *err)
+{
+	static const struct {
+		const char *param;
+		const struct opt *option;
+	} switches[] = {{"memory_growth", &OPT_MEMORY_GROWTH},
+			{"auto_offline", &OPT_AUTO_OFFLINE},
+			{"auto_readmit", &OPT_AUTO_READMIT}};
+	int64_t seconds;
+
+	for (size_t i = 0; i < ARRAY_SIZE(switches); i++)
+		if (cli_given(cli, switches[i].option))
+			cli_op_set(cli, op, switches[i].param,
+				   switches[i].option);
+	if (!cli_given(cli, &OPT_WATCHER_INTERVAL))
+		return 0;
+	seconds = cli_parse_seconds(cli_text(cli, &OPT_WATCHER_INTERVAL), err);
+	if (seconds < 0)
+		return -1;
+	json_set_int(op, "watcher_interval", seconds);
 	return 0;
 }
 
@@ -200,8 +227,8 @@ static int modify(struct cli *cli, struct error *err)
 		return CLI_FAILURE;
 	}
 	op = cli_op(cli, &op_class_cluster_set_params);
-	if (cli_given(cli, &OPT_MEMORY_GROWTH))
-		cli_op_set(cli, op, "memory_growth", &OPT_MEMORY_GROWTH);
+	if (set_own(cli, op, err) < 0)
+		return -1;
 	for (size_t i = 0; i < N_PLAIN; i++)
 		if (plain[i].param != NULL)
 			cli_op_set(cli, op, plain[i].param, plain[i].option);
@@ -260,6 +287,9 @@ const struct cli_command cluster_modify = {
 		    &OPT_USER_SHUTDOWN,
 		    &OPT_MEMORY_GROWTH,
 		    &OPT_MASTER_FAILOVER,
+		    &OPT_WATCHER_INTERVAL,
+		    &OPT_AUTO_OFFLINE,
+		    &OPT_AUTO_READMIT,
 		    &OPT_UID_POOL,
 		    &OPT_ADD_UIDS,
 		    &OPT_REMOVE_UIDS,

@@ -39,6 +39,9 @@ extern const struct cli_command cluster_show_ispecs, group_show_ispecs;
 /* gnt_cluster_verify.c */
 extern const struct cli_command cluster_verify, cluster_verify_disks;
 
+/* gnt_cluster_watcher.c */
+extern const struct cli_command cluster_watcher;
+
 /* gnt_debug_iallocator.c */
 extern const struct cli_command debug_iallocator;
 /* What an allocator says of nodes, for people or as --format asks. */

@@ -40,11 +40,17 @@
 static const struct daemon_kind {
 	const char *program;
 	enum path_id pid_file;
+	const char *unit; /* of systemd, in the packages */
 } kinds[] = {
-	[DAEMON_NODED] = {"gantry-noded", PATH_NODED_PID},
-	[DAEMON_MASTERD] = {"gantry-masterd", PATH_MASTERD_PID},
-	[DAEMON_RAPI] = {"gantry-rapi", PATH_RAPI_PID},
+	[DAEMON_NODED] = {"gantry-noded", PATH_NODED_PID,
+			  "gantry-noded.service"},
+	[DAEMON_MASTERD] = {"gantry-masterd", PATH_MASTERD_PID,
+			    "gantry-masterd.service"},
+	[DAEMON_RAPI] = {"gantry-rapi", PATH_RAPI_PID, "gantry-rapi.service"},
 };
+
+/* systemd's own sign that it runs (sd_booted(3)). */
+#define BOOTED "/run/systemd/system"
 
 /* --- folders --- */
 
@@ -83,6 +89,42 @@ int bootstrap_pid(const struct paths *p, enum bootstrap_daemon which)
 	return (int)fs_read_pid(path(p, kinds[which].pid_file));
 }
 
+/* Whether systemd has a unit for it: a daemon that we start ourselves would be
+ * one more process of whoever runs this command, and end with that. */
+static bool has_unit(const struct paths *p, enum bootstrap_daemon which)
+{
+	static const char *const folders[] = {"/etc", "/lib", "/usr/lib"};
+
+	if (*p->root != '\0' || !fs_is_dir(BOOTED))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+		auto_free char *file = xprintf("%s/systemd/system/%s",
+					       folders[i], kinds[which].unit);
+
+		if (fs_exists(file))
+			return true;
+	}
+	return false;
+}
+
+bool bootstrap_is_enabled(const struct paths *p, enum bootstrap_daemon which)
+{
+	auto_free char *link =
+		xprintf("/etc/systemd/system/multi-user.target.wants/%s",
+			kinds[which].unit);
+
+	return has_unit(p, which) && fs_exists(link);
+}
+
+static int start_unit(enum bootstrap_daemon which)
+{
+	const char *const argv[] = {"systemctl", "start", kinds[which].unit,
+				    NULL};
+	struct error err;
+
+	return run_start(argv, NULL, &err);
+}
+
 int bootstrap_launch(const struct paths *p, enum bootstrap_daemon which,
 		     const char *bind)
 {
@@ -93,6 +135,8 @@ int bootstrap_launch(const struct paths *p, enum bootstrap_daemon which,
 	const char *argv[] = {program, NULL, NULL, NULL};
 	struct error err;
 
+	if (has_unit(p, which))
+		return start_unit(which);
 	if (*p->root == '\0')
 		env[0] = NULL;
 	else if (which == DAEMON_NODED && bind != NULL) {

@@ -56,7 +56,8 @@ bool bootstrap_is_foreign(const struct paths *to, const json_t *secrets);
 int bootstrap_join_local(const struct paths *from, const struct paths *to,
 			 struct error *err);
 
-/* Start a daemon in the background; returns the pid of a process that ends when
+/* Start a daemon in the background, by its unit where systemd has one; returns
+ * the pid of a process that ends when
  * the daemon is ready or has failed, -1 with err.  bind: the address of noded
  * in a virtual cluster, NULL: from ssconf; otherwise it listens everywhere. */
 int bootstrap_launch(const struct paths *p, enum bootstrap_daemon which,
@@ -76,6 +77,9 @@ int bootstrap_stop(const struct paths *p, enum bootstrap_daemon which,
  * BOOTSTRAP_DAEMON_S.  Prints on stdout that it waits. */
 int bootstrap_await_end(const struct paths *p, enum bootstrap_daemon which,
 			const char *address, struct error *err);
+
+/* Whether systemd starts it at boot, as it does from the packages. */
+bool bootstrap_is_enabled(const struct paths *p, enum bootstrap_daemon which);
 
 /* The pid of the running daemon, 0 if it does not run. */
 int bootstrap_pid(const struct paths *p, enum bootstrap_daemon which);

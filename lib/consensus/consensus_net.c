@@ -265,7 +265,8 @@ static bool enough(const struct consensus *c, const struct raft_ids *voters)
 }
 
 /* Whether everybody who may know something has had the time to say it.  A
- * server that is no member any more may be gone for good. */
+ * number that is no member's is not waited for: a node that was taken in anew
+ * has another one, and nobody answers to the old one any more. */
 static bool all_asked(const struct consensus *c, const struct raft_members *own)
 {
 	const struct peer *p;

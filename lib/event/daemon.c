@@ -21,6 +21,7 @@
 #include "lib/base/log.h"
 #include "lib/base/mem.h"
 #include "lib/event/proc.h"
+#include "lib/event/service.h"
 #include "lib/event/task.h"
 
 #define READY '\1'
@@ -233,7 +234,8 @@ static void set_limits(void)
 
 static int prepare(struct daemon *d, struct error *err)
 {
-	const char *log_file = d->foreground ? NULL : d->log_file;
+	const char *log_file =
+		d->foreground && !d->managed ? NULL : d->log_file;
 
 	set_limits();
 	log_set_level(d->debug ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
@@ -251,11 +253,13 @@ static void begin_stop(struct daemon *d)
 		return;
 	d->stopping = true;
 	log_info("%s is ending", d->name);
+	service_tell("STOPPING=1");
 	/* From now on another SIGTERM ends the process at once. */
 	uv_close((uv_handle_t *)&d->on_term, NULL);
 	uv_close((uv_handle_t *)&d->on_int, NULL);
 	uv_close((uv_handle_t *)&d->on_hup, NULL);
 	uv_close((uv_handle_t *)&d->soon, NULL);
+	uv_close((uv_handle_t *)&d->watchdog, NULL);
 	if (d->started)
 		d->stop(d);
 }
@@ -273,6 +277,7 @@ void daemon_ready(struct daemon *d, const struct error *err)
 		return;
 	}
 	report(d, 0, NULL);
+	service_tell("READY=1");
 	log_info("%s is ready", d->name);
 }
 
@@ -329,11 +334,27 @@ static void on_reload(uv_signal_t *handle, int number)
 	struct error err;
 
 	(void)number;
-	if (!d->foreground && log_open(d->log_file, &err) < 0)
+	if ((!d->foreground || d->managed) && log_open(d->log_file, &err) < 0)
 		log_warning("%s, ignoring", err.text);
 	log_info("%s was asked to read its files again", d->name);
 	if (d->reload != NULL)
 		d->reload(d);
+}
+
+/* A loop that stands still tells nothing, and the manager starts it anew. */
+static void on_watchdog(uv_timer_t *timer)
+{
+	(void)timer;
+	service_tell("WATCHDOG=1");
+}
+
+static void begin_watchdog(struct daemon *d)
+{
+	uint64_t ms = service_watchdog_ms();
+
+	uv_timer_init(&d->loop, &d->watchdog);
+	if (ms > 0)
+		uv_timer_start(&d->watchdog, on_watchdog, ms, ms);
 }
 
 static void watch_signal(struct daemon *d, uv_signal_t *handle, uv_signal_cb fn,
@@ -372,6 +393,7 @@ static void finish(struct daemon *d, size_t own)
 	bool too_long = false;
 	uv_timer_t timer;
 
+	proc_forget_all();
 	uv_timer_init(&d->loop, &timer);
 	timer.data = &too_long;
 	uv_timer_start(&timer, on_too_long,
@@ -399,6 +421,7 @@ static void run(struct daemon *d)
 	watch_signal(d, &d->on_term, on_end_signal, SIGTERM);
 	watch_signal(d, &d->on_int, on_end_signal, SIGINT);
 	watch_signal(d, &d->on_hup, on_reload, SIGHUP);
+	begin_watchdog(d);
 	uv_idle_init(&d->loop, &d->soon);
 	d->soon.data = d;
 	uv_idle_start(&d->soon, on_soon);
@@ -440,6 +463,7 @@ int daemon_main(struct daemon *d)
 	d->status = 0;
 	d->stopping = d->quitting = false;
 	d->started = d->failed = d->redirected = false;
+	d->managed = service_begin();
 	if (!d->foreground && !go_background(d, &status))
 		return status;
 	if (prepare(d, &err) < 0) {

@@ -16,7 +16,8 @@ struct daemon {
 	const char *name;     /* "ganeti-noded": pid file, log, messages */
 	const char *pid_file; /* written and locked; removed at the end */
 	const char *log_file; /* NULL: none; in the foreground: stderr */
-	bool foreground;
+	bool foreground;      /* its log is stderr, unless a service manager has
+			       * started it (service.h) */
 	bool debug;
 
 	/* Called on the loop once it runs: start listening.  On -1 the daemon
@@ -45,9 +46,11 @@ struct daemon {
 	uv_loop_t loop;
 	uv_signal_t on_term, on_int, on_hup;
 	uv_idle_t soon;
+	uv_timer_t watchdog;
 	int pid_fd;
 	int ready_fd;
 	int status;
+	bool managed; /* by a service manager */
 	bool redirected, started, failed, quitting, stopping;
 };
 

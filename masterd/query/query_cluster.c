@@ -97,11 +97,19 @@ static void copy_members(json_t *info, const json_t *cluster)
 /* Values that Ganeti does not have: shown if somebody has set them. */
 static void add_own(const json_t *cluster, json_t *info)
 {
-	int64_t growth = state_own(cluster, "memory_growth", -1);
+	static const char *const switches[] = {"memory_growth", "auto_offline",
+					       "auto_readmit"};
+	int64_t interval = state_own(cluster, "watcher_interval", -1);
 	int64_t failover = state_own(cluster, STATE_MASTER_FAILOVER, -1);
 
-	if (growth >= 0)
-		json_set_bool(info, "memory_growth", growth > 0);
+	for (size_t i = 0; i < ARRAY_SIZE(switches); i++) {
+		int64_t value = state_own(cluster, switches[i], -1);
+
+		if (value >= 0)
+			json_set_bool(info, switches[i], value > 0);
+	}
+	if (interval >= 0)
+		json_set_int(info, "watcher_interval", interval);
 	if (failover >= 0)
 		json_set_str(info, "master_failover",
 			     failover > 0 ? "automatic" : "manual");

@@ -308,7 +308,9 @@ static void on_send(void *arg, uint64_t to, char *data STEALS, size_t len,
 			     .told = true,
 			     .sent = sent,
 			     .sent_arg = sent_arg};
-	l->arrives = target != NULL && !w->cut[from][target - w->servers] &&
+	/* What is for a former number of a server arrives there, too; nobody
+	 * takes it. */
+	l->arrives = (target == NULL || !w->cut[from][target - w->servers]) &&
 		     random_below(100) >= w->loss;
 	task_set_owner(NULL); /* the network outlives its servers */
 	if (l->arrives && random_below(100) < w->duplicates) {

@@ -299,6 +299,27 @@ Test(consensus, what_others_said_is_known_after_a_restart)
 	end();
 }
 
+/* A node that was offline for a while has another number than before. */
+Test(consensus, a_former_number_holds_up_nobody_who_starts)
+{
+	begin(3, 3, false);
+	lead(1);
+	log_server_kill(&w.servers[3], false);
+	change(1, (uint64_t[]){1}, 1, (uint64_t[]){2}, 1);
+	log_server_renew(&w.servers[3]);
+	log_server_start(&w.servers[3]);
+	change(1, (uint64_t[]){1}, 1, (uint64_t[]){2, w.servers[3].id}, 2);
+	change(1, (uint64_t[]){1, 2, w.servers[3].id}, 3, NULL, 0);
+	log_world_run(&w, 10000, NULL); /* who there is was written down */
+	log_server_kill(&w.servers[2], false);
+	log_server_start(&w.servers[2]);
+	log_world_run(&w, 2000, NULL);
+	cr_assert_eq(log_server_transfer(&w.servers[1], 2), RAFT_OK);
+	log_world_run(&w, 2000, NULL);
+	cr_expect_eq(log_world_leader(&w), &w.servers[2]);
+	end();
+}
+
 Test(consensus, a_read_sees_what_was_acknowledged)
 {
 	begin(3, 3, false);

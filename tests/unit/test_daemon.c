@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 #include "lib/base/fs.h"
@@ -308,4 +310,68 @@ Test(daemon, does_not_wait_for_ever_for_its_tasks)
 	cr_assert_eq(run(&d, printed), 3);
 	cr_assert_not_null(strstr(printed, "1 tasks unfinished"));
 	cr_assert_not(fs_exists(pid_file));
+}
+
+/* --- a service manager --- */
+
+/* The socket of a manager, whose name is in the environment. */
+static int manage(void)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s/notify", folder);
+	cr_assert_eq(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	setenv("NOTIFY_SOCKET", at.sun_path, 1);
+	return fd;
+}
+
+static void expect_told(int fd, const char *text)
+{
+	char got[100] = "";
+
+	cr_assert_gt(recv(fd, got, sizeof(got) - 1, 0), 0);
+	cr_assert_str_eq(got, text);
+}
+
+static int start_quiet(struct daemon *d, struct error *err)
+{
+	(void)d;
+	(void)err;
+	say(getenv("NOTIFY_SOCKET") == NULL ? "clean " : "left ");
+	return 0;
+}
+
+Test(daemon, tells_a_service_manager_that_it_is_ready_and_lives)
+{
+	struct daemon d = make(start_quiet);
+	int manager = manage();
+	auto_free char *log = NULL;
+	struct error err;
+	pid_t pid;
+
+	d.foreground = true;
+	setenv("WATCHDOG_USEC", "20000", 1);
+	pid = fork();
+	if (pid == 0)
+		_exit(daemon_main(&d));
+	expect_told(manager, "READY=1");
+	expect_said("clean "); /* nobody that it runs speaks for it */
+	expect_told(manager, "WATCHDOG=1");
+	expect_told(manager, "WATCHDOG=1");
+	kill(pid, SIGTERM);
+	for (;;) {
+		char got[100] = "";
+
+		cr_assert_gt(recv(manager, got, sizeof(got) - 1, 0), 0);
+		if (strcmp(got, "STOPPING=1") == 0)
+			break;
+		cr_assert_str_eq(got, "WATCHDOG=1");
+	}
+	cr_assert_eq(waitpid(pid, NULL, 0), pid);
+	/* Its log is where it is without one. */
+	log = fs_read(log_file, 10000, NULL, &err);
+	cr_assert_not_null(log);
+	cr_assert_not_null(strstr(log, "testd is ready"));
+	close(manager);
 }

@@ -245,6 +245,13 @@ static void set_plain(const struct op_cluster_set_params *op, json_t *cluster)
 	if (op->master_failover != NULL)
 		state_set_own(cluster, STATE_MASTER_FAILOVER,
 			      str_eq(op->master_failover, "automatic"));
+	if (op->watcher_interval != OP_UNSET)
+		state_set_own(cluster, "watcher_interval",
+			      op->watcher_interval);
+	if (op->auto_offline >= 0)
+		state_set_own(cluster, "auto_offline", op->auto_offline);
+	if (op->auto_readmit >= 0)
+		state_set_own(cluster, "auto_readmit", op->auto_readmit);
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		if (lists[i].value != NULL)
 			json_object_set(cluster, lists[i].key,

@@ -347,6 +347,44 @@ static WAITS int check_unused(struct lu *lu, struct error *err)
 			 name_of(n), names);
 }
 
+/* While it was offline its instances may have been started elsewhere, and still
+ * run here as well: nobody may work with its disks before they are ended.  With
+ * --force it comes back all the same. */
+static WAITS int check_strays(struct lu *lu, struct error *err)
+{
+	const struct op_node_set_params *op = lu->op;
+	struct node_result *answer;
+	auto_strv struct strv strays = {0};
+	auto_free char *names = NULL;
+	const char *name;
+	json_t *info;
+
+	if (op->force)
+		return 0;
+	answer = node_results_new(1);
+	answer->node = json_copy(json_unconst(modify_of(lu)->node));
+	node_set_offline(json_unconst(answer->node), false);
+	running_look(lu->m->rpc, lu->m->config, answer, 1);
+	json_object_foreach (json_unconst(answer->payload), name, info) {
+		const json_t *inst =
+			config_find(lu->m->config, CONFIG_INSTANCE, name);
+
+		if (inst != NULL &&
+		    !str_eq(inst_primary_node(inst), uuid_of(modify_of(lu))))
+			strv_addf(&strays, "%s (of %s)", name,
+				  config_name(lu->m->config, CONFIG_NODE,
+					      inst_primary_node(inst)));
+	}
+	node_results_free(answer, 1);
+	if (strays.n == 0)
+		return 0;
+	names = some_names(&strays);
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "Instances run on node %s that belong to another node "
+			 "by now: %s. End them there first, or use --force",
+			 name_of(modify_of(lu)), names);
+}
+
 /* A node that was offline must answer before it is set online. */
 static WAITS int check_alive(struct lu *lu, struct error *err)
 {
@@ -361,6 +399,8 @@ static WAITS int check_alive(struct lu *lu, struct error *err)
 				  "report its version",
 				  name_of(n));
 	}
+	if (check_strays(lu, err) < 0)
+		return -1;
 	lu_warn(lu, "Transitioning node from offline to online state without "
 		    "using re-add. Please make sure the node is healthy!");
 	return 0;

@@ -2,7 +2,11 @@
 /* OP_GROUP_VERIFY_DISKS: which instances of a group have volumes that are not
  * active or not there.  The result is [{node UUID: error}, [instances to
  * activate], {instance: [[node UUID, "vg/volume"], ...]}]; files have no such
- * states, so only plain and mirrored disks are looked at. */
+ * states, so only plain and mirrored disks are looked at.
+ *
+ * Of the instances' locks it takes those that are free, and leaves the other
+ * instances out: the watcher runs it every few minutes, and a long job on one
+ * instance must hold up neither it nor, behind it, everybody else. */
 #include <string.h>
 
 #include "lib/base/array.h"
@@ -42,6 +46,7 @@ static int verify_expand(struct lu *lu, struct error *err)
 	const json_t *group = lu_group(lu, op->group_name, err);
 	auto_strv struct strv nodes = {0};
 	const char *uuid;
+	unsigned n = 0;
 	json_t *inst;
 
 	if (group == NULL)
@@ -55,7 +60,8 @@ static int verify_expand(struct lu *lu, struct error *err)
 		inst)
 		if (of_group(lu, inst, group_uuid(group)) &&
 		    !inst_forthcoming(inst))
-			lu_want(lu, LOCK_INSTANCE, inst_name(inst), false);
+			lu_want_free(lu, LOCK_INSTANCE, inst_name(inst), false,
+				     ++n);
 	return 0;
 }
 
@@ -88,7 +94,8 @@ static void collect(struct lu *lu, const char *group)
 		inst) {
 		auto_json json_t *disks = NULL;
 
-		if (!of_group(lu, inst, group) || !inst_disks_active(inst))
+		if (!of_group(lu, inst, group) || !inst_disks_active(inst) ||
+		    !lu_has(lu, LOCK_INSTANCE, inst_name(inst)))
 			continue;
 		disks = config_instance_disks(lu->m->config, inst);
 		for (size_t i = 0; i < json_array_size(disks); i++) {

@@ -10,6 +10,7 @@
 #include "noded/hv/kvm/hv_kvm.h"
 #include "noded/hv/kvm/hv_kvm_devices.h"
 #include "noded/hv/kvm/hv_kvm_net.h"
+#include "noded/hv/scope.h"
 
 #define START_TIMEOUT_MS 60000
 
@@ -95,17 +96,22 @@ static WAITS int run_program(const struct paths *p, const char *name,
 			     const struct strv *argv,
 			     const struct kvm_taps *taps, struct error *err)
 {
+	auto_free char *what = xprintf("Instance %s", name);
 	auto_proc struct proc_result result = {0};
+	auto_strv struct strv words = {0};
 	size_t n_fds;
 	auto_free int *fds = kvm_taps_fds(taps, &n_fds);
-	const struct proc_spec spec = {
-		.argv = (const char *const *)argv->items,
+	struct proc_spec spec = {
 		.fds = fds,
 		.n_fds = n_fds,
 		.timeout_ms = START_TIMEOUT_MS,
 	};
 	char how[PROC_HOW_MAX];
 
+	scope_add_words(p, what, &words);
+	for (size_t i = 0; i < argv->n; i++)
+		strv_add(&words, argv->items[i]);
+	spec.argv = (const char *const *)words.items;
 	if (proc_run(&spec, &result, err) < 0)
 		return -1;
 	if (result.status != 0)
