@@ -10,6 +10,8 @@
 
 #include "cli/remote/bootstrap.h"
 #include "cli/remote/run.h"
+#include "cli/vcluster/hosts.h"
+#include "cli/vcluster/kind.h"
 #include "cli/vcluster/vcluster.h"
 #include "lib/base/array.h"
 #include "lib/base/clock.h"
@@ -111,7 +113,7 @@ static int make_folders(const struct paths *p, struct error *err)
 		if (fs_mkdirs(folder, 0755, err) < 0)
 			return -1;
 	}
-	return bootstrap_folders(p, err);
+	return 0;
 }
 
 static int write_storage_paths(const struct paths *p, struct error *err)
@@ -120,8 +122,18 @@ static int write_storage_paths(const struct paths *p, struct error *err)
 		"# Folders that instance disks may lie in, one a line.\n"
 		"/srv/ganeti/file-storage\n" SHARED_DIR "\n";
 
-	return fs_write_atomic(path(p, PATH_FILE_STORAGE_PATHS), text,
-			       sizeof(text) - 1, 0644, err);
+	return fs_mkdirs(path(p, PATH_ETC_DIR), 0755, err) < 0
+		       ? -1
+		       : fs_write_atomic(path(p, PATH_FILE_STORAGE_PATHS), text,
+					 sizeof(text) - 1, 0644, err);
+}
+
+int vcluster_furnish(const struct paths *p, struct error *err)
+{
+	if (make_folders(p, err) < 0 || write_storage_paths(p, err) < 0 ||
+	    write_noop(p, err) < 0)
+		return -1;
+	return link_allocators(p, err);
 }
 
 static int prepare_node(const struct vcluster *v,
@@ -130,10 +142,8 @@ static int prepare_node(const struct vcluster *v,
 	auto_free char *shared = xprintf("%s/shared-file-storage", v->dir);
 	auto_free char *name = paths_local(node->paths, SHARED_DIR);
 
-	if (make_folders(node->paths, err) < 0 ||
-	    write_storage_paths(node->paths, err) < 0 ||
-	    write_noop(node->paths, err) < 0 ||
-	    link_allocators(node->paths, err) < 0)
+	if (vcluster_furnish(node->paths, err) < 0 ||
+	    bootstrap_folders(node->paths, err) < 0)
 		return -1;
 	return link_to(shared, name, err);
 }
@@ -152,7 +162,7 @@ static int prepare(const struct vcluster *v, struct error *err)
 
 /* --- the cluster on the first node --- */
 
-static const char *qemu_path(void)
+const char *vcluster_qemu(void)
 {
 	static const char *const found[] = {"/usr/bin/qemu-system-x86_64",
 					    "/usr/bin/kvm"};
@@ -162,7 +172,7 @@ static const char *qemu_path(void)
 
 /* Test clusters have small instances; Ganeti's lower bound of 1 GiB for disks
  * would be in the way. */
-static json_t *policy(void)
+json_t *vcluster_policy(void)
 {
 	static const char text[] =
 		"{\"minmax\": [{\"min\": {\"memory-size\": 1, \"disk-size\": 1,"
@@ -188,14 +198,14 @@ static int init_cluster(const struct vcluster *v, bool ssh, struct error *err)
 	bool kvm = strcmp(v->hypervisor, "kvm") == 0;
 	auto_json json_t *hv =
 		kvm ? json_make("{s:{s:s, s:s, s:b}}", "kvm", "kvm_path",
-				qemu_path(), "kernel_path", "",
+				vcluster_qemu(), "kernel_path", "",
 				"serial_console", 1)
 		    : NULL;
 	auto_json json_t *be =
 		json_make("{s:i, s:i}", "minmem", 128, "maxmem", 128);
 	auto_json json_t *nic =
 		json_make("{s:s, s:s}", "mode", "bridged", "link", "br0");
-	auto_json json_t *ipolicy = policy();
+	auto_json json_t *ipolicy = vcluster_policy();
 	struct cluster_init init = {
 		.cluster_name = "cluster.example.com",
 		.master_name = first->name,
@@ -350,7 +360,8 @@ static int join_others(const struct vcluster *v, struct error *err)
 static int bring_up(const struct vcluster *v, const struct vcluster_options *o,
 		    struct error *err)
 {
-	if (prepare(v, err) < 0 || vcluster_save(v, err) < 0 ||
+	/* The state first: it names what is made, whenever that ends. */
+	if (vcluster_save(v, err) < 0 || prepare(v, err) < 0 ||
 	    init_cluster(v, o->ssh, err) < 0 || join_others(v, err) < 0)
 		return -1;
 	if (v->rapi_port == 0)
@@ -358,6 +369,20 @@ static int bring_up(const struct vcluster *v, const struct vcluster_options *o,
 	if (vcluster_rapi_users(v, o->users, err) < 0)
 		return -1;
 	return vcluster_rapi_start(v, &v->nodes[0], err);
+}
+
+static int bring_up_kind(struct vcluster *v, const struct vcluster_options *o,
+			 struct error *err)
+{
+	auto_free char *shared = xprintf("%s/shared-file-storage", v->dir);
+
+	if (!v->kind->are_hosts)
+		return bring_up(v, o, err);
+	/* The state first: it names what is made, whenever that ends. */
+	if (vcluster_save(v, err) < 0 || fs_mkdirs(shared, 0755, err) < 0 ||
+	    v->kind->make(v, o, err) < 0 || v->kind->start_all(v, err) < 0)
+		return -1;
+	return hosts_form(v, o, err);
 }
 
 /* Check that the folder has nothing that destroy would remove later. */
@@ -387,7 +412,7 @@ int vcluster_create(const struct vcluster_options *o, struct error *err)
 		return -1;
 	rc = check_fresh(v, err);
 	if (rc == 0) {
-		rc = bring_up(v, o, err);
+		rc = bring_up_kind(v, o, err);
 		if (rc < 0)
 			vcluster_destroy(v, &ignored);
 	}
@@ -437,6 +462,16 @@ static void end_guests(const struct vcluster_node *node)
 	}
 }
 
+int vcluster_crash(struct vcluster *v, const struct vcluster_node *node,
+		   struct error *err)
+{
+	char *words[] = {node->name, NULL};
+	int rc = vcluster_stop(v, words, 1, true, err);
+
+	end_guests(node);
+	return rc;
+}
+
 static int stop_all(struct vcluster *v, struct error *err)
 {
 	int rc = vcluster_stop(v, NULL, 0, true, err);
@@ -450,8 +485,12 @@ int vcluster_destroy(struct vcluster *v, struct error *err)
 {
 	auto_free char *shared = xprintf("%s/shared-file-storage", v->dir);
 	auto_free char *state = xprintf("%s/vcluster.json", v->dir);
+	auto_free char *machine = xprintf("%s/.machine", v->dir);
 
-	if (stop_all(v, err) < 0)
+	if (v->kind->are_hosts ? v->kind->remove(v, err) < 0
+			       : stop_all(v, err) < 0)
+		return -1;
+	if (fs_remove_tree(machine, err) < 0)
 		return -1;
 	for (size_t i = 0; i < v->n; i++)
 		if (fs_remove_tree(v->nodes[i].paths->root, err) < 0)
