@@ -147,10 +147,8 @@ static char *names(const struct vcluster *v)
 	return buf_steal(&text);
 }
 
-static char *sshd_config(void)
+static char *sshd_config(const char *programs)
 {
-	auto_free char *programs = hosts_programs();
-
 	return xprintf("HostKey /etc/ssh/ssh_host_ed25519_key\n"
 		       "AuthorizedKeysFile .ssh/authorized_keys "
 		       "/etc/ssh/gantry_authorized\n"
@@ -167,12 +165,12 @@ static char *sshd_config(void)
 }
 
 static int stage_ssh(const struct vcluster *v, const struct vcluster_node *node,
-		     const char *root, struct error *err)
+		     const char *programs, const char *root, struct error *err)
 {
 	static const char config[] =
 		"IdentityFile /etc/ssh/gantry_key\n"
 		"UserKnownHostsFile /etc/ssh/gantry_known_hosts\n";
-	auto_free char *server = sshd_config();
+	auto_free char *server = sshd_config(programs);
 	auto_free char *home = hosts_folder(v, node);
 	auto_free char *admin = hosts_file(v, "key");
 	auto_free char *known = hosts_file(v, "known_hosts");
@@ -217,7 +215,7 @@ static int open_up(const char *root, struct error *err)
 }
 
 int hosts_stage(const struct vcluster *v, const struct vcluster_node *node,
-		const char *root, struct error *err)
+		const char *programs, const char *root, struct error *err)
 {
 	struct paths *p = paths_create(root, node->name);
 	auto_free char *etc_hosts = names(v);
@@ -234,5 +232,5 @@ int hosts_stage(const struct vcluster *v, const struct vcluster_node *node,
 	    put(root, "/etc/hosts", etc_hosts, 0644, err) < 0 ||
 	    put(root, "/etc/hostname", hostname, 0644, err) < 0)
 		return -1;
-	return stage_ssh(v, node, root, err);
+	return stage_ssh(v, node, programs, root, err);
 }

@@ -48,9 +48,10 @@ void hosts_ssh_words(const struct vcluster *v, const struct vcluster_node *node,
 		     const char *address, int port, struct strv *argv);
 
 /* Write below root what a node begins with: names, keys, the configuration of
- * its SSH server, folders and scripts as packages have them. */
+ * its SSH server, folders and scripts as packages have them.  programs: where
+ * ours are on the node. */
 int hosts_stage(const struct vcluster *v, const struct vcluster_node *node,
-		const char *root, struct error *err);
+		const char *programs, const char *root, struct error *err);
 
 /* --- hosts_run.c --- */
 

@@ -10,14 +10,12 @@
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 
-#define TEMPLATES_SHARED "sharedfile,file,diskless"
-
 static int init(struct vcluster *v, const struct vcluster_options *o,
 		struct error *err)
 {
 	const struct vcluster_node *first = &v->nodes[0];
 	const char *templates =
-		o->templates != NULL ? o->templates : TEMPLATES_SHARED;
+		o->templates != NULL ? o->templates : v->kind->templates;
 	auto_strv struct strv argv = {0};
 
 	strv_add(&argv, "gnt-cluster");

@@ -16,12 +16,16 @@ struct vcluster_kind {
 	/* Its nodes are hosts (hosts.h), and the functions below are there;
 	 * otherwise they are folders, which vcluster_create() knows. */
 	bool are_hosts;
+	/* Of its clusters, where options do not say it. */
+	const char *templates;
+	int memory_mib; /* 0: no limit */
+	int disk_mib;	/* of the one disk for volumes; 0: none */
 
 	/* Whether this machine and user can have it; ERR_PREREQ says what is
 	 * missing. */
 	int (*check)(const struct vcluster_options *o, struct error *err);
 	/* Make what nodes need before the first of them is on. */
-	int (*make)(const struct vcluster *v, const struct vcluster_options *o,
+	int (*make)(struct vcluster *v, const struct vcluster_options *o,
 		    struct error *err);
 	/* Switch on; returns when its SSH server answers.  All of them:
 	 * started side by side where that is quicker. */

@@ -113,7 +113,7 @@ static int start_machine(const struct vcluster *v, struct error *err)
 	return machine_bear(&b, err);
 }
 
-static int make(const struct vcluster *v, const struct vcluster_options *o,
+static int make(struct vcluster *v, const struct vcluster_options *o,
 		struct error *err)
 {
 	(void)o;
@@ -395,6 +395,7 @@ const struct vcluster_kind kind_container = {
 	.name = "container",
 	.nodes_max = CONTAINERS_MAX,
 	.are_hosts = true,
+	.templates = "sharedfile,file,diskless",
 	.check = check,
 	.make = make,
 	.start = start,

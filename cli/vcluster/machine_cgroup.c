@@ -34,6 +34,9 @@ static bool is_unified(void)
 	return fs_exists(TOP "/cgroup.controllers");
 }
 
+/* Of this machine, as seen before /sys was one of the node's own. */
+static bool was_unified;
+
 /* Our own group in the hierarchy of a controller; to be freed. */
 static char *own_group(const char *controller)
 {
@@ -132,7 +135,8 @@ static int join(const struct vcluster *v, const struct vcluster_node *node,
 int machine_cgroup_join(const struct vcluster *v,
 			const struct vcluster_node *node, struct error *err)
 {
-	if (is_unified()) {
+	was_unified = is_unified();
+	if (was_unified) {
 		auto_free char *group = cluster_group(v, NULL);
 
 		put(TOP, "cgroup.subtree_control", "+memory +pids +cpu");
@@ -149,16 +153,9 @@ int machine_cgroup_join(const struct vcluster *v,
 
 void machine_cgroup_mount(void)
 {
-	/* The mount of a hierarchy that there is not fails, as it should. */
-	if (mount("cgroup2", TOP, "cgroup2", 0, NULL) == 0 && is_unified()) {
-		auto_free char *file = NULL;
-		struct error err;
-
-		file = fs_read(TOP "/cgroup.controllers", GROUPS_TEXT_MAX, NULL,
-			       &err);
-		if (!str_empty(file))
-			return;
-		umount(TOP);
+	if (was_unified) {
+		mount("cgroup2", TOP, "cgroup2", 0, NULL);
+		return;
 	}
 	if (mount("cgroup", TOP, "tmpfs", 0, "mode=755") < 0)
 		return;

@@ -133,8 +133,9 @@ int machine_tree_stage(const struct vcluster *v,
 					    "drbdmeta"};
 	auto_free char *home = hosts_folder(v, node);
 	auto_free char *disk = xprintf("%s/disk", home);
+	auto_free char *programs = hosts_programs();
 
-	if (hosts_stage(v, node, disk, err) < 0)
+	if (hosts_stage(v, node, programs, disk, err) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++)
 		if (hide(disk, hidden[i], err) < 0)

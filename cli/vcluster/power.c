@@ -92,6 +92,8 @@ static int read_disks(const struct cli *cli, struct vcluster_options *ret,
 			list = json_array();
 		json_array_append_new(list, one);
 	}
+	if (list == NULL && ret->kind->disk_mib > 0)
+		list = json_make("[i]", ret->kind->disk_mib);
 	/* With the values of the command line. */
 	if (list != NULL) {
 		json_object_set_new(cli->values, "disks of the machine", list);
@@ -106,7 +108,7 @@ int power_options(const struct cli *cli, struct vcluster_options *ret,
 	static const struct opt *const own[] = {POWER_OPTIONS};
 	int64_t memory = cli_given(cli, &power_memory)
 				 ? cli_count(cli, &power_memory)
-				 : 0;
+				 : ret->kind->memory_mib;
 
 	for (size_t i = 0; !ret->kind->are_hosts && i < ARRAY_SIZE(own); i++)
 		if (cli_given(cli, own[i]))
