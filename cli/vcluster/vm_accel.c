@@ -18,8 +18,9 @@
 #include "lib/base/mem.h"
 #include "lib/base/str.h"
 
-#define TCG "tcg,tb-size=64" /* more MiB of translated code would be its own   \
-			      */
+#define TCG                                                                    \
+	"tcg,tb-size=64" /* more MiB of translated code would be its own       \
+			  */
 #define PROBE_US 8000000
 #define POLL_NS (50 * 1000 * 1000)
 #define TEXT_MAX 65536
@@ -30,6 +31,19 @@ static bool says_so(const char *log)
 	auto_free char *text = fs_read(log, TEXT_MAX, NULL, &err);
 
 	return text != NULL && strstr(text, "PROBED") != NULL;
+}
+
+/* What QEMU says of it is of no interest. */
+static pid_t start_silent(const char *const *argv, struct error *err)
+{
+	auto_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	auto_close int kept = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	pid_t pid;
+
+	dup2(null, STDERR_FILENO);
+	pid = run_start(argv, NULL, err);
+	dup2(kept, STDERR_FILENO);
+	return pid;
 }
 
 static bool boots(const char *image)
@@ -61,7 +75,7 @@ static bool boots(const char *image)
 	int64_t deadline = clock_mono_us() + PROBE_US;
 	struct error err;
 	bool yes = false, ended = false;
-	pid_t pid = fd < 0 ? -1 : run_start(argv, NULL, &err);
+	pid_t pid = fd < 0 ? -1 : start_silent(argv, &err);
 
 	while (pid > 0 && !ended && !yes && clock_mono_us() < deadline) {
 		nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);

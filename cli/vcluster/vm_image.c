@@ -197,6 +197,10 @@ static int seed_disk(const struct vcluster *v, const struct vcluster_node *node,
 	auto_free char *disk = xprintf("%s/seed.tar", home);
 	auto_free char *batch = xprintf("%s/etc/gantry-network", stage);
 	auto_free char *text = network(node);
+	/* From it come the addresses of bridges that nodes make. */
+	auto_free char *id =
+		xprintf("%s%024zx\n", v->id, (size_t)(node - v->nodes) + 1);
+	auto_free char *id_file = xprintf("%s/etc/machine-id", stage);
 	const char *const argv[] = {"tar", "--owner=0", "--group=0",
 				    "-cf", disk,	"-C",
 				    stage, ".",		NULL};
@@ -204,6 +208,7 @@ static int seed_disk(const struct vcluster *v, const struct vcluster_node *node,
 	if (hosts_stage(v, node, VM_PROGRAMS, stage, err) < 0 ||
 	    link_allocators(stage, err) < 0 ||
 	    fs_write_atomic(batch, text, strlen(text), 0644, err) < 0 ||
+	    fs_write_atomic(id_file, id, strlen(id), 0444, err) < 0 ||
 	    run(argv, NULL, err) < 0)
 		return -1;
 	return fs_remove_tree(stage, err);

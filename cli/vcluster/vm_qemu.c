@@ -178,8 +178,9 @@ static void add_nic(const struct vcluster *v, const struct vcluster_node *node,
 static void add_nics(const struct vcluster *v, const struct vcluster_node *node,
 		     int port, struct strv *argv)
 {
-	auto_free char *admin = xprintf(
-		"user,id=admin,restrict=on,hostfwd=tcp:127.0.0.1:%d-:22", port);
+	auto_free char *admin = xprintf("user,id=admin,restrict=on,ipv6=off,"
+					"hostfwd=tcp:127.0.0.1:%d-:22",
+					port);
 
 	add_nic(v, node, 0, argv);
 	if (v->second)
