@@ -15,6 +15,7 @@
 #include "lib/base/str.h"
 
 #define KEY_TEXT_MAX 65536
+#define MUX_S 60       /* an unused connection is kept */
 #define GUEST_NAMES 10 /* names for instances, i1 and so on */
 
 char *hosts_programs(void)
@@ -92,7 +93,8 @@ int hosts_keys(const struct vcluster *v, struct error *err)
 }
 
 void hosts_ssh_words(const struct vcluster *v, const struct vcluster_node *node,
-		     const char *address, int port, struct strv *argv)
+		     const char *address, int port, const char *mux,
+		     struct strv *argv)
 {
 	auto_free char *key = hosts_file(v, "key");
 	auto_free char *known = hosts_file(v, "known_hosts");
@@ -107,6 +109,11 @@ void hosts_ssh_words(const struct vcluster *v, const struct vcluster_node *node,
 	strv_add(argv, "-oStrictHostKeyChecking=yes");
 	strv_add(argv, "-oLogLevel=ERROR");
 	strv_addf(argv, "-oPort=%d", port);
+	if (mux != NULL) {
+		strv_addf(argv, "-oControlPath=%s", mux);
+		strv_add(argv, "-oControlMaster=auto");
+		strv_addf(argv, "-oControlPersist=%d", MUX_S);
+	}
 	strv_addf(argv, "root@%s", address);
 }
 

@@ -43,9 +43,11 @@ char *hosts_file(const struct vcluster *v, const char *name);
 int hosts_keys(const struct vcluster *v, struct error *err);
 
 /* Add the words of a login of the cluster's admin, by the ssh program, to the
- * node, which is at that address. */
+ * node, which is at that address.  mux: the socket of a connection that is kept
+ * for others; NULL: none is. */
 void hosts_ssh_words(const struct vcluster *v, const struct vcluster_node *node,
-		     const char *address, int port, struct strv *argv);
+		     const char *address, int port, const char *mux,
+		     struct strv *argv);
 
 /* Write below root what a node begins with: names, keys, the configuration of
  * its SSH server, folders and scripts as packages have them.  programs: where

@@ -11,6 +11,7 @@
 #include "cli/remote/run.h"
 #include "cli/vcluster/hosts.h"
 #include "cli/vcluster/kind.h"
+#include "lib/base/array.h"
 #include "lib/base/mem.h"
 #include "lib/base/str.h"
 
@@ -144,6 +145,35 @@ static bool is_daemon(const char *name)
 	return daemons[i] != NULL;
 }
 
+/* What the node's own file says; to be freed.  NULL: nothing. */
+static char *named_on(const struct vcluster *v,
+		      const struct vcluster_node *node)
+{
+	static const char *const argv[] = {
+		"/bin/cat", "/var/lib/ganeti/ssconf_master_node", NULL};
+	auto_free char *name = NULL;
+	struct error err;
+
+	if (!v->kind->runs(v, node) ||
+	    hosts_run(v, node, argv, &name, &err) != 0)
+		return NULL;
+	name[strcspn(name, "\n")] = '\0';
+	return steal(&name);
+}
+
+/* The user may expect to start a master that is a former one: say so. */
+static void tell_former(const struct vcluster *v,
+			const struct vcluster_node *node,
+			const struct vcluster_node *master)
+{
+	auto_free char *name = named_on(v, node);
+
+	if (str_eq(name, node->name) && node != master)
+		printf("%s is no longer the master, that is %s: only its node "
+		       "daemon is started\n",
+		       node->name, master->name);
+}
+
 /* Nodes first on, then their daemons; the master's only on the master, unless
  * it is named. */
 static int start(struct vcluster *v, struct vcluster_node *one,
@@ -154,35 +184,56 @@ static int start(struct vcluster *v, struct vcluster_node *one,
 	if (one == NULL ? v->kind->start_all(v, err) < 0
 			: v->kind->start(v, one, err) < 0)
 		return -1;
+	master = name != NULL && one != NULL ? one : hosts_master(v);
 	for (size_t i = 0; (name == NULL || str_eq(name, "noded")) && i < v->n;
-	     i++)
-		if ((one == NULL || one == &v->nodes[i]) &&
-		    one_daemon(v, &v->nodes[i], "start", "noded", err) < 0)
+	     i++) {
+		if (one != NULL && one != &v->nodes[i])
+			continue;
+		if (name == NULL)
+			tell_former(v, &v->nodes[i], master);
+		if (one_daemon(v, &v->nodes[i], "start", "noded", err) < 0)
 			return -1;
+	}
 	if (str_eq(name, "noded"))
 		return 0;
-	master = name != NULL && one != NULL ? one : hosts_master(v);
 	if (one != NULL && one != master)
 		return 0;
 	return one_daemon(v, master, "start", name == NULL ? "masterd" : name,
 			  err);
 }
 
+/* End this daemon on the nodes that are meant, also after one does not. */
+static int stop_one(struct vcluster *v, const struct vcluster_node *one,
+		    const char *way, const char *name, struct error *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < v->n; i++)
+		if ((one == NULL || one == &v->nodes[i]) &&
+		    v->kind->runs(v, &v->nodes[i]) &&
+		    one_daemon(v, &v->nodes[i], way, name, err) < 0)
+			rc = -1;
+	return rc;
+}
+
+/* In the order of vcluster_stop(). */
 static int stop(struct vcluster *v, struct vcluster_node *one, const char *way,
 		const char *name, struct error *err)
 {
-	static const char *const order[] = {"rapi", "masterd", "noded", NULL};
+	static const char *const order[] = {"rapi", "noded", "masterd"};
 	int rc = 0;
 
-	for (size_t d = 0; order[d] != NULL; d++) {
-		if (name != NULL && strcmp(name, order[d]) != 0)
-			continue;
-		for (size_t i = 0; i < v->n; i++)
-			if ((one == NULL || one == &v->nodes[i]) &&
-			    v->kind->runs(v, &v->nodes[i]) &&
-			    one_daemon(v, &v->nodes[i], way, order[d], err) < 0)
-				rc = -1;
+	if ((name == NULL || str_eq(name, "masterd")) &&
+	    strcmp(way, "stop") == 0) {
+		struct vcluster_node *master = hosts_master(v);
+
+		if (one == NULL || one == master)
+			rc = stop_one(v, master, way, "masterd", err);
 	}
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
+		if ((name == NULL || strcmp(name, order[i]) == 0) &&
+		    stop_one(v, one, way, order[i], err) < 0)
+			rc = -1;
 	return rc;
 }
 
@@ -210,19 +261,12 @@ int hosts_daemons(struct vcluster *v, const char *what, char *const *words,
 
 struct vcluster_node *hosts_master(struct vcluster *v)
 {
-	static const char *const argv[] = {
-		"/bin/cat", "/var/lib/ganeti/ssconf_master_node", NULL};
 	auto_free char **named = xcalloc(v->n, sizeof(*named));
 	struct vcluster_node *best = &v->nodes[0];
 	size_t most = 0;
-	struct error err;
 
-	for (size_t i = 0; i < v->n; i++) {
-		if (!v->kind->runs(v, &v->nodes[i]) ||
-		    hosts_run(v, &v->nodes[i], argv, &named[i], &err) != 0)
-			continue;
-		named[i][strcspn(named[i], "\n")] = '\0';
-	}
+	for (size_t i = 0; i < v->n; i++)
+		named[i] = named_on(v, &v->nodes[i]);
 	for (size_t i = 0; i < v->n; i++) {
 		size_t n = 0;
 

@@ -21,6 +21,7 @@
 #include "lib/base/fs.h"
 #include "lib/base/mem.h"
 #include "lib/base/str.h"
+#include "lib/ssh/ssh.h"
 
 #define CONTAINERS_MAX 200
 #define SPACES                                                                 \
@@ -346,7 +347,7 @@ static int ssh(const struct vcluster *v, const struct vcluster_node *node,
 
 	if (!runs(v, node))
 		return off(node, err);
-	hosts_ssh_words(v, node, node->ip, 22, &argv);
+	hosts_ssh_words(v, node, node->ip, SSH_PORT, NULL, &argv);
 	for (int i = 0; i < n; i++)
 		strv_add(&argv, words[i]);
 	if (machine_enter(pid, CLONE_NEWNET, err) < 0)

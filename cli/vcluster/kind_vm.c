@@ -126,10 +126,13 @@ static int start_all(const struct vcluster *v, struct error *err)
 
 /* --- logins --- */
 
-/* The words of a login that leads to the machine. */
+/* The words of a login that leads to the machine.  keeps: by one connection for
+ * all commands, as to log in takes an emulated machine a second; it ends with
+ * the machine. */
 static int login(const struct vcluster *v, const struct vcluster_node *node,
-		 struct strv *argv, struct error *err)
+		 bool keeps, struct strv *argv, struct error *err)
 {
+	auto_free char *mux = vm_qemu_file(v, node, "mux");
 	pid_t pid = vm_qemu_pid(v, node);
 
 	if (pid == 0)
@@ -137,7 +140,8 @@ static int login(const struct vcluster *v, const struct vcluster_node *node,
 				 "Node %s is off; switch it on with "
 				 "gnt-vcluster start",
 				 node->name);
-	hosts_ssh_words(v, node, "127.0.0.1", vm_qemu_port(v, node), argv);
+	hosts_ssh_words(v, node, "127.0.0.1", vm_qemu_port(v, node),
+			keeps ? mux : NULL, argv);
 	return 0;
 }
 
@@ -154,7 +158,7 @@ static int exec(const struct vcluster *v, const struct vcluster_node *node,
 	auto_strv struct strv argv = {0}, command = {0};
 	auto_free char *line = NULL;
 
-	if (login(v, node, &argv, err) < 0)
+	if (login(v, node, true, &argv, err) < 0)
 		return -1;
 	for (size_t i = 0; words[i] != NULL; i++)
 		strv_add(&command, words[i]);
@@ -168,7 +172,7 @@ static int ssh(const struct vcluster *v, const struct vcluster_node *node,
 {
 	auto_strv struct strv argv = {0};
 
-	if (login(v, node, &argv, err) < 0)
+	if (login(v, node, false, &argv, err) < 0)
 		return -1;
 	for (int i = 0; i < n; i++)
 		strv_add(&argv, words[i]);

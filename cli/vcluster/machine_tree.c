@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The file system of a container: this machine's folders, each under an overlay
  * that takes the node's changes, with a /run, /tmp, /proc, /sys and /dev of its
- * own.  The changes are on disk, in ".machine/<node>/disk", where they begin
- * with what hosts_stage() has put, and outlive a power cut; /run and /tmp do
- * not.
+ * own, and with the cluster's folder where it is.  The changes are on disk, in
+ * ".machine/<node>/disk", where they begin with what hosts_stage() has put, and
+ * outlive a power cut; /run and /tmp do not.
  *
  * What a cluster of this machine's own has in these folders is hidden: as
  * overlays have it, by an attribute of a folder or a device in place of a file.
@@ -240,7 +240,8 @@ int machine_tree(const struct vcluster *v, const struct vcluster_node *node,
 	if (fresh(root, "run", "mode=755", err) < 0 ||
 	    fresh(root, "tmp", "mode=1777", err) < 0 ||
 	    bind_to("/dev", root, "/dev", MS_REC, err) < 0 ||
-	    bind_to(shared, root, "/" SHARED, 0, err) < 0)
+	    bind_to(shared, root, "/" SHARED, 0, err) < 0 ||
+	    bind_to(v->dir, root, v->dir, 0, err) < 0)
 		return -1;
 	return show_programs(root, err);
 }
