@@ -96,6 +96,10 @@ int vcluster_start(struct vcluster *v, char *const *words, int n,
 int vcluster_stop(struct vcluster *v, char *const *words, int n, bool with_kill,
 		  struct error *err);
 
+/* Start the node daemons from this node on, side by side; those that run stay.
+ */
+int vcluster_launch(const struct vcluster *v, size_t first, struct error *err);
+
 /* --- vcluster_rapi.c --- */
 
 /* Read "[PORT]" of --rapi; *ret is 5080 without one. */

@@ -230,25 +230,6 @@ static int init_cluster(const struct vcluster *v, bool ssh, struct error *err)
 
 /* --- the other nodes --- */
 
-/* All daemons start side by side. */
-static int start_others(const struct vcluster *v, struct error *err)
-{
-	int pids[VCLUSTER_NODES_MAX];
-	int rc = 0;
-
-	for (size_t i = 1; i < v->n; i++)
-		pids[i] = bootstrap_launch(v->nodes[i].paths, DAEMON_NODED,
-					   v->nodes[i].ip);
-	for (size_t i = 1; i < v->n; i++)
-		if (pids[i] < 0 || run_wait(pids[i]) != 0)
-			rc = error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
-				       "The node daemon of %s did not start, "
-				       "see %s",
-				       v->nodes[i].name,
-				       path(v->nodes[i].paths, PATH_NODED_LOG));
-	return rc;
-}
-
 static json_t *add_node_jobs(const struct vcluster *v)
 {
 	json_t *jobs = json_array();
@@ -352,7 +333,7 @@ static int join_others(const struct vcluster *v, struct error *err)
 		if (bootstrap_join_local(v->nodes[0].paths, v->nodes[i].paths,
 					 err) < 0)
 			return error_wrap(err, "Node %s", v->nodes[i].name);
-	if (start_others(v, err) < 0)
+	if (vcluster_launch(v, 1, err) < 0)
 		return -1;
 	return add_others(v, err);
 }
