@@ -58,7 +58,7 @@ static int make_key(const char *file, const char *comment, struct error *err)
 				      "ssh-keygen failed: %s", output);
 }
 
-/* "<name>,<address> ssh-ed25519 ..." */
+/* "<name>,<first part of it>,<address> ssh-ed25519 ..." */
 static int add_known(const struct vcluster_node *node, const char *key,
 		     struct buf *known, struct error *err)
 {
@@ -67,7 +67,8 @@ static int add_known(const struct vcluster_node *node, const char *key,
 
 	if (text == NULL)
 		return -1;
-	buf_addf(known, "%s,%s %s", node->name, node->ip, text);
+	buf_addf(known, "%s,%.*s,%s %s", node->name,
+		 (int)strcspn(node->name, "."), node->name, node->ip, text);
 	return 0;
 }
 
