@@ -23,7 +23,8 @@
 
 /* The time in which the kernel frees the memory of a big guest. */
 #define GUEST_END_US 5000000
-#define WAIT_S 60 /* for the job that adds a node, and for guests to end */
+#define WAIT_S 60    /* for the job that adds a node, and for guests to end */
+#define ADDED_MAX 64 /* by jobs, as the commands do it */
 #define POLL_NS (5 * 1000 * 1000)
 #define SHARED_DIR "/srv/ganeti/shared-file-storage"
 
@@ -189,6 +190,45 @@ json_t *vcluster_policy(void)
 	return json_parse(text, sizeof(text) - 1, &err);
 }
 
+/* To add a node costs a word to each that there is already.  So of very many
+ * the later ones are in the configuration from the beginning. */
+static size_t n_added(const struct vcluster *v)
+{
+	return v->n > ADDED_MAX ? ADDED_MAX : v->n;
+}
+
+static json_t *more_nodes(const struct vcluster *v)
+{
+	json_t *nodes = json_array();
+
+	for (size_t i = n_added(v); i < v->n; i++)
+		json_array_append_new(
+			nodes, json_make("{s:s, s:s}", "name", v->nodes[i].name,
+					 "primary_ip", v->nodes[i].ip));
+	return nodes;
+}
+
+static int join_nodes(const struct vcluster *v, size_t first, size_t end,
+		      struct error *err)
+{
+	for (size_t i = first; i < end; i++)
+		if (bootstrap_join_local(v->nodes[0].paths, v->nodes[i].paths,
+					 err) < 0)
+			return error_wrap(err, "Node %s", v->nodes[i].name);
+	return 0;
+}
+
+static int join_more(void *arg, struct error *err)
+{
+	const struct vcluster *v = arg;
+
+	if (n_added(v) == v->n)
+		return 0;
+	return join_nodes(v, n_added(v), v->n, err) < 0
+		       ? -1
+		       : vcluster_launch(v, n_added(v), err);
+}
+
 static int init_cluster(const struct vcluster *v, bool ssh, struct error *err)
 {
 	const struct vcluster_node *first = &v->nodes[0];
@@ -225,7 +265,11 @@ static int init_cluster(const struct vcluster *v, bool ssh, struct error *err)
 		.ssh_key_bits = ssh ? 256 : 0,
 	};
 
-	return bootstrap_init(first->paths, &init, err);
+	auto_json json_t *more = more_nodes(v);
+
+	init.more_nodes = more;
+	return bootstrap_init_many(first->paths, &init, join_more,
+				   mem_unconst(v), err);
 }
 
 /* --- the other nodes --- */
@@ -234,7 +278,7 @@ static json_t *add_node_jobs(const struct vcluster *v)
 {
 	json_t *jobs = json_array();
 
-	for (size_t i = 1; i < v->n; i++) {
+	for (size_t i = 1; i < n_added(v); i++) {
 		json_t *op = op_new(&op_class_node_add);
 
 		json_set_str(op, "node_name", v->nodes[i].name);
@@ -329,11 +373,8 @@ static int join_others(const struct vcluster *v, struct error *err)
 {
 	if (v->n == 1)
 		return 0;
-	for (size_t i = 1; i < v->n; i++)
-		if (bootstrap_join_local(v->nodes[0].paths, v->nodes[i].paths,
-					 err) < 0)
-			return error_wrap(err, "Node %s", v->nodes[i].name);
-	if (vcluster_launch(v, 1, err) < 0)
+	if (join_nodes(v, 1, n_added(v), err) < 0 ||
+	    vcluster_launch(v, 1, err) < 0)
 		return -1;
 	return add_others(v, err);
 }

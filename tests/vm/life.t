@@ -17,7 +17,7 @@ succeeds "verify is content" m gnt-cluster verify
 for i in 1 2 3; do
     succeeds "an instance on node$i" add "inst$i" -t file -s 32m -n "node$i"
 done
-succeeds "one without disks, placed by hail" add inst4 -t diskless --no-install
+succeeds "one without disks" add inst4 -t diskless --no-install -n node1
 succeeds "an instance moves to another node" m gnt-instance move -f -n node2 inst3
 is "$(m gnt-instance list --no-headers -o pnode,status inst3 --separator=,)" "node2.example.com,running" "and runs there"
 on node1 sh -c 'echo x >/etc/copied'
