@@ -5,6 +5,9 @@
 #   make test     the same set-up, then all tests
 #   make test-compat  only those against Ganeti's own programs
 #   make test-hosts   tests of the daemons with nodes that are hosts of their own
+#   make test-kinds   tests of the daemons with nodes of another kind (KIND=container)
+#   make test-vm  a cluster of three virtual machines, its life and its failover
+#   make test-many  100 containers, 1,000 processes: what clusters of many nodes take
 #   make fuzz     feed the parsers with garbage (FUZZ_SECONDS each)
 #   make kill-rounds  kill the master daemon KILL_ROUNDS times (10,000)
 #   make sim      random lives of a simulated cluster (SEEDS=1-1000000 LIVES=--changes)
@@ -30,7 +33,7 @@ PACKAGES = gcc make meson ninja-build pkg-config ccache \
 PACKAGES_DEB = debhelper dpkg-dev fakeroot lintian
 PACKAGES_TEST = clang lld openssh-server clang-format libclang-rt-14-dev libcriterion-dev python3 curl \
 	qemu-system-x86 busybox-static zsh fish groff-base linux-image-cloud-amd64 cpio gcovr \
-	lxc
+	nftables debootstrap qemu-utils e2fsprogs socat strace lxc
 # Never needed by the product; tests that use it skip without it.
 PACKAGES_PEER = ganeti ganeti-os-noop python3-ganeti-rapi ganeti-testsuite
 
@@ -38,8 +41,9 @@ SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 APT = $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
 INSTALL = $(APT) install -y -q --no-install-recommends
 
-.PHONY: all deps deps-build demo test test-quick test-compat test-hosts coverage fuzz kill-rounds sim \
-	schedules raft-lives log-lives bench bench-htools compat-page deb test-deb install clean
+.PHONY: all deps deps-build demo test test-quick test-compat test-hosts test-kinds test-vm test-many \
+	coverage fuzz kill-rounds sim schedules raft-lives log-lives bench bench-htools compat-page \
+	deb test-deb install clean
 all: $(BUILD)/build.ninja
 	ninja -C $(BUILD)
 
@@ -85,6 +89,25 @@ test-hosts: deps
 	ninja -C build-sim
 	ON_HOSTS=1 meson test -C build-sim --suite daemon --no-suite hosts \
 		--print-errorlogs
+
+# The same scripts with nodes that gnt-vcluster makes: those that reach nodes only
+# by commands, and name no process and no path of this machine.
+KIND ?= container
+KINDS_TESTS ?= 015-daemons 020-instances 025-commands 026-init 027-groups \
+	028-instance-disks 029-unknown 040-evacuate 042-replace-disks 050-crash \
+	070-hooks 100-failover 120-resources 127-os-params 128-cluster-nodes
+test-kinds: all
+	@for name in $(KINDS_TESTS); do echo "# $$name"; \
+		KIND=$(KIND) BIN=$(CURDIR)/$(BUILD)/bin \
+		sh tests/daemon/$$name.t || exit 1; done
+
+# Virtual machines: minutes, of which the first run needs one or four more for the
+# image, in VM_CACHE (~/.cache/gantry).
+test-vm: all
+	@BIN=$(CURDIR)/$(BUILD)/bin sh tests/vm/life.t
+
+test-many: all
+	@BIN=$(CURDIR)/$(BUILD)/bin sh tests/vm/many.t
 
 # Lines that the tests run, by room; with real processes, as most of them do.
 COVERAGE_SUITES ?= unit sim daemon compat

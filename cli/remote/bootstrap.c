@@ -548,6 +548,13 @@ static int start_daemons(const struct paths *p, const char *bind,
 int bootstrap_init(const struct paths *p, const struct cluster_init *init,
 		   struct error *err)
 {
+	return bootstrap_init_many(p, init, NULL, NULL, err);
+}
+
+int bootstrap_init_many(const struct paths *p, const struct cluster_init *init,
+			int (*ready)(void *arg, struct error *err), void *arg,
+			struct error *err)
+{
 	struct cluster_init own = *init;
 	char digest[TLS_DIGEST_MAX];
 	auto_json json_t *config = NULL;
@@ -565,6 +572,7 @@ int bootstrap_init(const struct paths *p, const struct cluster_init *init,
 	own.candidate_cert = digest;
 	config = cluster_new_config(&own, err);
 	if (config == NULL || write_config(p, config, err) < 0 ||
+	    (ready != NULL && ready(arg, err) < 0) ||
 	    start_daemons(p, init->primary_ip, err) < 0) {
 		/* An incomplete cluster would prevent the next try. */
 		bootstrap_forget(p, &ignored);

@@ -27,6 +27,12 @@ int bootstrap_folders(const struct paths *p, struct error *err);
 int bootstrap_init(const struct paths *p, const struct cluster_init *init,
 		   struct error *err);
 
+/* The same; ready(arg) is called when all files are there, before the daemons
+ * start: for init->more_nodes, whose daemons the master looks for at once. */
+int bootstrap_init_many(const struct paths *p, const struct cluster_init *init,
+			int (*ready)(void *arg, struct error *err), void *arg,
+			struct error *err);
+
 /* The name in the certificates of every cluster, as in Ganeti's. */
 #define BOOTSTRAP_CERT_NAME "ganeti.example.com"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The commands of gnt-vcluster. */
 #include "cli/vcluster/vcluster.h"
+#include "cli/vcluster/power.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,8 @@
 #include "cli/frame/tools.h"
 #include "cli/remote/bootstrap.h"
 #include "cli/remote/run.h"
+#include "cli/vcluster/hosts.h"
+#include "cli/vcluster/kind.h"
 #include "gantry-config.h"
 #include "lib/base/clock.h"
 #include "lib/base/str.h"
@@ -52,6 +55,18 @@ static const struct opt opt_ssh = {
 	.help = "Give the nodes SSH keys, in /root/.ssh below their folders",
 };
 
+static const char *const kinds[] = {"process", "container", "vm", NULL};
+
+static const struct opt opt_kind = {
+	.name = "kind",
+	.kind = KIND_CHOICE,
+	.choices = kinds,
+	.arg = "process|container|vm",
+	.help = "What a node is: processes of this machine below a folder "
+		"(the default), a container with namespaces of its own, a "
+		"virtual machine",
+};
+
 static const struct opt opt_rapi = {
 	.name = "rapi",
 	.kind = KIND_TEXT,
@@ -68,6 +83,22 @@ static const struct opt opt_user = {
 	.help = "A user of the remote API; the rights are read and write, with "
 		"a comma between, and both without any",
 };
+
+/* What nodes that are hosts can be given. */
+static int read_kind(const struct cli *cli, struct vcluster_options *ret,
+		     struct error *err)
+{
+	const char *name = cli_text(cli, &opt_kind);
+
+	ret->kind = kind_find(name == NULL ? kind_process.name : name);
+	if (ret->n_nodes > ret->kind->nodes_max)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "--nodes takes a number from 1 to %zu for "
+				 "--kind %s, not %zu",
+				 ret->kind->nodes_max, ret->kind->name,
+				 ret->n_nodes);
+	return power_options(cli, ret, err);
+}
 
 static int read_options(const struct cli *cli, struct vcluster_options *ret,
 			struct error *err)
@@ -90,6 +121,8 @@ static int read_options(const struct cli *cli, struct vcluster_options *ret,
 		.ssh = cli_given(cli, &opt_ssh),
 		.users = cli_value(cli, &opt_user),
 	};
+	if (read_kind(cli, ret, err) < 0)
+		return -1;
 	if (!cli_given(cli, &opt_rapi) && ret->users == NULL)
 		return 0;
 	return vcluster_rapi_port(cli_text(cli, &opt_rapi), &ret->rapi_port,
@@ -134,7 +167,13 @@ static int create(struct cli *cli, struct error *err)
 	       (double)(clock_mono_us() - begin) / 1e6);
 	if (o.rapi_port != 0)
 		tell_rapi(o.dir);
-	printf("Use it with: eval \"$(gnt-vcluster env %s node1)\"\n", o.dir);
+	if (o.kind->are_hosts)
+		printf("Use it with: gnt-vcluster exec %s node1 -- gnt-node "
+		       "list\n",
+		       o.dir);
+	else
+		printf("Use it with: eval \"$(gnt-vcluster env %s node1)\"\n",
+		       o.dir);
 	return CLI_OK;
 }
 
@@ -178,6 +217,12 @@ static int env(struct cli *cli, struct error *err)
 
 	if (node == NULL)
 		return -1;
+	if (v->kind->are_hosts)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Node %s is a host of its own, which no "
+				 "environment leads to; use gnt-vcluster exec "
+				 "or ssh",
+				 node->name);
 	printf("export GANETI_ROOTDIR=");
 	print_quoted(node->paths->root);
 	printf("\nexport GANETI_HOSTNAME=");
@@ -206,6 +251,8 @@ static int exec(struct cli *cli, struct error *err)
 	if (node == NULL)
 		return -1;
 	memcpy(argv, cli->args + 2, (size_t)(cli->n_args - 2) * sizeof(*argv));
+	if (v->kind->are_hosts)
+		return v->kind->exec(v, node, (const char *const *)argv, err);
 	setenv("GANETI_ROOTDIR", node->paths->root, 1);
 	setenv("GANETI_HOSTNAME", node->name, 1);
 	setenv("PATH", search, 1);
@@ -247,6 +294,8 @@ static int list(struct cli *cli, struct error *err)
 
 	if (v == NULL)
 		return -1;
+	if (v->kind->are_hosts)
+		return power_list(cli, v);
 	master = vcluster_master(v);
 	if (cli_wants_data(cli)) {
 		list_data(cli, v, master);
@@ -269,8 +318,11 @@ static int start(struct cli *cli, struct error *err)
 {
 	auto_vcluster struct vcluster *v = load(cli, err);
 
-	return v == NULL
-		       ? -1
+	if (v == NULL)
+		return -1;
+	return v->kind->are_hosts
+		       ? hosts_daemons(v, "start", cli->args + 1,
+				       cli->n_args - 1, err)
 		       : vcluster_start(v, cli->args + 1, cli->n_args - 1, err);
 }
 
@@ -278,6 +330,9 @@ static int stop_or_kill(struct cli *cli, bool kills, struct error *err)
 {
 	auto_vcluster struct vcluster *v = load(cli, err);
 
+	if (v != NULL && v->kind->are_hosts)
+		return hosts_daemons(v, kills ? "kill" : "stop", cli->args + 1,
+				     cli->n_args - 1, err);
 	return v == NULL ? -1
 			 : vcluster_stop(v, cli->args + 1, cli->n_args - 1,
 					 kills, err);
@@ -306,11 +361,12 @@ static const struct cli_command create_command = {
 	.name = "create",
 	.args = "<dir>",
 	.help = "Make a cluster of nodes, each a folder below <dir> with "
-		"daemons of its own on a loopback address, and start it",
+		"daemons of its own on a loopback address, or a host, and "
+		"start it",
 	.min_args = 1,
 	.max_args = 1,
 	.options = {&opt_nodes, &opt_hypervisor, &opt_base_ip, &opt_ssh,
-		    &opt_rapi, &opt_user},
+		    &opt_rapi, &opt_user, &opt_kind, POWER_OPTIONS},
 	.run = create,
 };
 
@@ -346,8 +402,10 @@ static const struct cli_command list_command = {
 static const struct cli_command start_command = {
 	.name = "start",
 	.args = "<dir> [<node> [masterd|noded|rapi]]",
-	.help = "Start the daemons of all nodes, or of one. The master daemon "
-		"and the remote API are started where the master is.",
+	.help = "Start the daemons of all nodes, or of one, and switch the "
+		"node "
+		"on that is off. The master daemon and the remote API are "
+		"started where the master is.",
 	.min_args = 1,
 	.max_args = 3,
 	.run = start,
@@ -381,9 +439,11 @@ static const struct cli_command destroy_command = {
 };
 
 static const struct cli_command *const commands[] = {
-	&create_command, &destroy_command, &env_command,
-	&exec_command,	 &kill_command,	   &list_command,
-	&start_command,	 &stop_command,	   NULL};
+	&power_console,	  &power_crash,	 &create_command,
+	&destroy_command, &env_command,	 &exec_command,
+	&power_heal,	  &kill_command, &list_command,
+	&power_partition, &power_ssh,	 &start_command,
+	&stop_command,	  NULL};
 
 const struct cli_tool tool_vcluster = {
 	.name = "gnt-vcluster",

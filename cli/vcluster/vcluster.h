@@ -2,7 +2,8 @@
 /* gnt-vcluster: clusters of several nodes on one machine, for tests and for
  * trying things out.  Each node is a root folder DIR/<name> with daemons of its
  * own on a loopback address of its own; the environment variables
- * GANETI_ROOTDIR and GANETI_HOSTNAME choose the node for every command.
+ * GANETI_ROOTDIR and GANETI_HOSTNAME choose the node for every command.  Or it
+ * is a host: a container or a virtual machine (kind.h, hosts.h).
  *
  * DIR/vcluster.json says what there is; all roots share the folder
  * DIR/shared-file-storage. */
@@ -16,13 +17,22 @@
 #include "lib/base/error.h"
 #include "lib/model/files/paths.h"
 
-#define VCLUSTER_NODES_MAX 250
+#define VCLUSTER_NODES_MAX 1000
+#define VCLUSTER_CUTS_MAX 1000 /* pairs of nodes that are parted */
 
 struct vcluster_node {
 	char *name; /* "node1.example.com" */
 	char *ip;
-	struct paths *paths;
+	char *ip2;	     /* in the second network; NULL: there is none */
+	struct paths *paths; /* as seen from outside */
 };
+
+/* Two nodes, by their places in the list, between which nothing passes. */
+struct vcluster_cut {
+	size_t a, b;
+};
+
+struct vcluster_kind;
 
 struct vcluster {
 	char *dir; /* absolute */
@@ -30,6 +40,15 @@ struct vcluster {
 	int rapi_port; /* of the remote API on the master; 0: it does not run */
 	struct vcluster_node *nodes;
 	size_t n;
+
+	const struct vcluster_kind *kind;
+	char *id;	/* in the names of what is outside of dir */
+	int memory_mib; /* of a node; 0: no limit */
+	bool second;	/* there is a second network */
+	json_t *disks;	/* of a virtual machine besides its root, in MiB */
+	char *image;	/* the folder with its root; "" without one */
+	struct vcluster_cut *cuts;
+	size_t n_cuts;
 };
 
 struct vcluster_options {
@@ -40,6 +59,14 @@ struct vcluster_options {
 	bool ssh;		/* nodes get SSH keys, below their roots */
 	int rapi_port;		/* 0: no remote API */
 	const json_t *users;	/* of it: a list of NAME:PASSWORD:RIGHTS */
+
+	const struct vcluster_kind *kind;
+	int memory_mib;	       /* 0: as the kind has it */
+	bool second;	       /* a second network */
+	const json_t *disks;   /* sizes in MiB; NULL: as the kind has it */
+	const char *cache;     /* for images; NULL: in ~/.cache */
+	const char *packages;  /* of Debian for the image, besides its own */
+	const char *templates; /* of disks, with commas; NULL: the kind's */
 };
 
 /* --- vcluster_state.c --- */
@@ -69,6 +96,10 @@ int vcluster_start(struct vcluster *v, char *const *words, int n,
 int vcluster_stop(struct vcluster *v, char *const *words, int n, bool with_kill,
 		  struct error *err);
 
+/* Start the node daemons from this node on, side by side; those that run stay.
+ */
+int vcluster_launch(const struct vcluster *v, size_t first, struct error *err);
+
 /* --- vcluster_rapi.c --- */
 
 /* Read "[PORT]" of --rapi; *ret is 5080 without one. */
@@ -85,9 +116,23 @@ int vcluster_rapi_start(const struct vcluster *v,
 
 /* --- vcluster_create.c --- */
 
+/* What a package and an admin would have made on a node: folders, an OS that
+ * installs nothing, allocators. */
+int vcluster_furnish(const struct paths *p, struct error *err);
+
+/* The bounds of instances in a test cluster; to be freed. */
+json_t *vcluster_policy(void);
+
+/* The way to QEMU on this machine. */
+const char *vcluster_qemu(void);
+
 /* Make the folders of all nodes and the cluster on the first one, and add the
  * others; on failure everything is removed. */
 int vcluster_create(const struct vcluster_options *o, struct error *err);
+
+/* End all daemons and guests of a node that is a folder, at once. */
+int vcluster_crash(struct vcluster *v, const struct vcluster_node *node,
+		   struct error *err);
 
 /* Stop all daemons and guests of all nodes, and remove everything that create
  * has made. */

@@ -10,6 +10,8 @@
 
 #include "cli/remote/bootstrap.h"
 #include "cli/remote/run.h"
+#include "cli/vcluster/hosts.h"
+#include "cli/vcluster/kind.h"
 #include "cli/vcluster/vcluster.h"
 #include "lib/base/array.h"
 #include "lib/base/clock.h"
@@ -21,7 +23,8 @@
 
 /* The time in which the kernel frees the memory of a big guest. */
 #define GUEST_END_US 5000000
-#define WAIT_S 60 /* for the job that adds a node, and for guests to end */
+#define WAIT_S 60    /* for the job that adds a node, and for guests to end */
+#define ADDED_MAX 64 /* by jobs, as the commands do it */
 #define POLL_NS (5 * 1000 * 1000)
 #define SHARED_DIR "/srv/ganeti/shared-file-storage"
 
@@ -111,7 +114,7 @@ static int make_folders(const struct paths *p, struct error *err)
 		if (fs_mkdirs(folder, 0755, err) < 0)
 			return -1;
 	}
-	return bootstrap_folders(p, err);
+	return 0;
 }
 
 static int write_storage_paths(const struct paths *p, struct error *err)
@@ -120,8 +123,18 @@ static int write_storage_paths(const struct paths *p, struct error *err)
 		"# Folders that instance disks may lie in, one a line.\n"
 		"/srv/ganeti/file-storage\n" SHARED_DIR "\n";
 
-	return fs_write_atomic(path(p, PATH_FILE_STORAGE_PATHS), text,
-			       sizeof(text) - 1, 0644, err);
+	return fs_mkdirs(path(p, PATH_ETC_DIR), 0755, err) < 0
+		       ? -1
+		       : fs_write_atomic(path(p, PATH_FILE_STORAGE_PATHS), text,
+					 sizeof(text) - 1, 0644, err);
+}
+
+int vcluster_furnish(const struct paths *p, struct error *err)
+{
+	if (make_folders(p, err) < 0 || write_storage_paths(p, err) < 0 ||
+	    write_noop(p, err) < 0)
+		return -1;
+	return link_allocators(p, err);
 }
 
 static int prepare_node(const struct vcluster *v,
@@ -130,10 +143,8 @@ static int prepare_node(const struct vcluster *v,
 	auto_free char *shared = xprintf("%s/shared-file-storage", v->dir);
 	auto_free char *name = paths_local(node->paths, SHARED_DIR);
 
-	if (make_folders(node->paths, err) < 0 ||
-	    write_storage_paths(node->paths, err) < 0 ||
-	    write_noop(node->paths, err) < 0 ||
-	    link_allocators(node->paths, err) < 0)
+	if (vcluster_furnish(node->paths, err) < 0 ||
+	    bootstrap_folders(node->paths, err) < 0)
 		return -1;
 	return link_to(shared, name, err);
 }
@@ -152,7 +163,7 @@ static int prepare(const struct vcluster *v, struct error *err)
 
 /* --- the cluster on the first node --- */
 
-static const char *qemu_path(void)
+const char *vcluster_qemu(void)
 {
 	static const char *const found[] = {"/usr/bin/qemu-system-x86_64",
 					    "/usr/bin/kvm"};
@@ -162,7 +173,7 @@ static const char *qemu_path(void)
 
 /* Test clusters have small instances; Ganeti's lower bound of 1 GiB for disks
  * would be in the way. */
-static json_t *policy(void)
+json_t *vcluster_policy(void)
 {
 	static const char text[] =
 		"{\"minmax\": [{\"min\": {\"memory-size\": 1, \"disk-size\": 1,"
@@ -179,6 +190,45 @@ static json_t *policy(void)
 	return json_parse(text, sizeof(text) - 1, &err);
 }
 
+/* To add a node costs a word to each that there is already.  So of very many
+ * the later ones are in the configuration from the beginning. */
+static size_t n_added(const struct vcluster *v)
+{
+	return v->n > ADDED_MAX ? ADDED_MAX : v->n;
+}
+
+static json_t *more_nodes(const struct vcluster *v)
+{
+	json_t *nodes = json_array();
+
+	for (size_t i = n_added(v); i < v->n; i++)
+		json_array_append_new(
+			nodes, json_make("{s:s, s:s}", "name", v->nodes[i].name,
+					 "primary_ip", v->nodes[i].ip));
+	return nodes;
+}
+
+static int join_nodes(const struct vcluster *v, size_t first, size_t end,
+		      struct error *err)
+{
+	for (size_t i = first; i < end; i++)
+		if (bootstrap_join_local(v->nodes[0].paths, v->nodes[i].paths,
+					 err) < 0)
+			return error_wrap(err, "Node %s", v->nodes[i].name);
+	return 0;
+}
+
+static int join_more(void *arg, struct error *err)
+{
+	const struct vcluster *v = arg;
+
+	if (n_added(v) == v->n)
+		return 0;
+	return join_nodes(v, n_added(v), v->n, err) < 0
+		       ? -1
+		       : vcluster_launch(v, n_added(v), err);
+}
+
 static int init_cluster(const struct vcluster *v, bool ssh, struct error *err)
 {
 	const struct vcluster_node *first = &v->nodes[0];
@@ -188,14 +238,14 @@ static int init_cluster(const struct vcluster *v, bool ssh, struct error *err)
 	bool kvm = strcmp(v->hypervisor, "kvm") == 0;
 	auto_json json_t *hv =
 		kvm ? json_make("{s:{s:s, s:s, s:b}}", "kvm", "kvm_path",
-				qemu_path(), "kernel_path", "",
+				vcluster_qemu(), "kernel_path", "",
 				"serial_console", 1)
 		    : NULL;
 	auto_json json_t *be =
 		json_make("{s:i, s:i}", "minmem", 128, "maxmem", 128);
 	auto_json json_t *nic =
 		json_make("{s:s, s:s}", "mode", "bridged", "link", "br0");
-	auto_json json_t *ipolicy = policy();
+	auto_json json_t *ipolicy = vcluster_policy();
 	struct cluster_init init = {
 		.cluster_name = "cluster.example.com",
 		.master_name = first->name,
@@ -215,35 +265,20 @@ static int init_cluster(const struct vcluster *v, bool ssh, struct error *err)
 		.ssh_key_bits = ssh ? 256 : 0,
 	};
 
-	return bootstrap_init(first->paths, &init, err);
+	auto_json json_t *more = more_nodes(v);
+
+	init.more_nodes = more;
+	return bootstrap_init_many(first->paths, &init, join_more,
+				   mem_unconst(v), err);
 }
 
 /* --- the other nodes --- */
-
-/* All daemons start side by side. */
-static int start_others(const struct vcluster *v, struct error *err)
-{
-	int pids[VCLUSTER_NODES_MAX];
-	int rc = 0;
-
-	for (size_t i = 1; i < v->n; i++)
-		pids[i] = bootstrap_launch(v->nodes[i].paths, DAEMON_NODED,
-					   v->nodes[i].ip);
-	for (size_t i = 1; i < v->n; i++)
-		if (pids[i] < 0 || run_wait(pids[i]) != 0)
-			rc = error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
-				       "The node daemon of %s did not start, "
-				       "see %s",
-				       v->nodes[i].name,
-				       path(v->nodes[i].paths, PATH_NODED_LOG));
-	return rc;
-}
 
 static json_t *add_node_jobs(const struct vcluster *v)
 {
 	json_t *jobs = json_array();
 
-	for (size_t i = 1; i < v->n; i++) {
+	for (size_t i = 1; i < n_added(v); i++) {
 		json_t *op = op_new(&op_class_node_add);
 
 		json_set_str(op, "node_name", v->nodes[i].name);
@@ -338,11 +373,8 @@ static int join_others(const struct vcluster *v, struct error *err)
 {
 	if (v->n == 1)
 		return 0;
-	for (size_t i = 1; i < v->n; i++)
-		if (bootstrap_join_local(v->nodes[0].paths, v->nodes[i].paths,
-					 err) < 0)
-			return error_wrap(err, "Node %s", v->nodes[i].name);
-	if (start_others(v, err) < 0)
+	if (join_nodes(v, 1, n_added(v), err) < 0 ||
+	    vcluster_launch(v, 1, err) < 0)
 		return -1;
 	return add_others(v, err);
 }
@@ -350,7 +382,8 @@ static int join_others(const struct vcluster *v, struct error *err)
 static int bring_up(const struct vcluster *v, const struct vcluster_options *o,
 		    struct error *err)
 {
-	if (prepare(v, err) < 0 || vcluster_save(v, err) < 0 ||
+	/* The state first: it names what is made, whenever that ends. */
+	if (vcluster_save(v, err) < 0 || prepare(v, err) < 0 ||
 	    init_cluster(v, o->ssh, err) < 0 || join_others(v, err) < 0)
 		return -1;
 	if (v->rapi_port == 0)
@@ -358,6 +391,20 @@ static int bring_up(const struct vcluster *v, const struct vcluster_options *o,
 	if (vcluster_rapi_users(v, o->users, err) < 0)
 		return -1;
 	return vcluster_rapi_start(v, &v->nodes[0], err);
+}
+
+static int bring_up_kind(struct vcluster *v, const struct vcluster_options *o,
+			 struct error *err)
+{
+	auto_free char *shared = xprintf("%s/shared-file-storage", v->dir);
+
+	if (!v->kind->are_hosts)
+		return bring_up(v, o, err);
+	/* The state first: it names what is made, whenever that ends. */
+	if (vcluster_save(v, err) < 0 || fs_mkdirs(shared, 0755, err) < 0 ||
+	    v->kind->make(v, o, err) < 0 || v->kind->start_all(v, err) < 0)
+		return -1;
+	return hosts_form(v, o, err);
 }
 
 /* Check that the folder has nothing that destroy would remove later. */
@@ -387,7 +434,7 @@ int vcluster_create(const struct vcluster_options *o, struct error *err)
 		return -1;
 	rc = check_fresh(v, err);
 	if (rc == 0) {
-		rc = bring_up(v, o, err);
+		rc = bring_up_kind(v, o, err);
 		if (rc < 0)
 			vcluster_destroy(v, &ignored);
 	}
@@ -437,6 +484,16 @@ static void end_guests(const struct vcluster_node *node)
 	}
 }
 
+int vcluster_crash(struct vcluster *v, const struct vcluster_node *node,
+		   struct error *err)
+{
+	char *words[] = {node->name, NULL};
+	int rc = vcluster_stop(v, words, 1, true, err);
+
+	end_guests(node);
+	return rc;
+}
+
 static int stop_all(struct vcluster *v, struct error *err)
 {
 	int rc = vcluster_stop(v, NULL, 0, true, err);
@@ -450,8 +507,12 @@ int vcluster_destroy(struct vcluster *v, struct error *err)
 {
 	auto_free char *shared = xprintf("%s/shared-file-storage", v->dir);
 	auto_free char *state = xprintf("%s/vcluster.json", v->dir);
+	auto_free char *machine = xprintf("%s/.machine", v->dir);
 
-	if (stop_all(v, err) < 0)
+	if (v->kind->are_hosts ? v->kind->remove(v, err) < 0
+			       : stop_all(v, err) < 0)
+		return -1;
+	if (fs_remove_tree(machine, err) < 0)
 		return -1;
 	for (size_t i = 0; i < v->n; i++)
 		if (fs_remove_tree(v->nodes[i].paths->root, err) < 0)

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* gnt-vcluster start, stop and kill: the daemons of one node, or of all. */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/remote/bootstrap.h"
+#include "cli/remote/run.h"
 #include "cli/vcluster/vcluster.h"
 #include "lib/base/str.h"
 #include "lib/model/config/ssconf.h"
+
+#define LAUNCHES_MAX 32 /* daemons that start at the same time */
 
 /* The nodes and daemons that the words after DIR name. */
 struct choice {
@@ -70,6 +74,42 @@ static void tell_former(const struct vcluster_node *node,
 		       node->name, master->name);
 }
 
+/* The daemon that was launched on the node is ready. */
+static int await_launch(const struct vcluster_node *node, int pid,
+			struct error *err)
+{
+	if (pid == 0 || (pid > 0 && run_wait(pid) == 0))
+		return 0;
+	return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
+			 "The node daemon of %s did not start, see %s",
+			 node->name, path(node->paths, PATH_NODED_LOG));
+}
+
+int vcluster_launch(const struct vcluster *v, size_t first, struct error *err)
+{
+	int pids[LAUNCHES_MAX];
+	int rc = 0;
+
+	/* Each takes the place of the one that was launched so many before. */
+	for (size_t i = first; i < v->n + LAUNCHES_MAX; i++) {
+		const struct vcluster_node *node = &v->nodes[i % v->n];
+		int *pid = &pids[i % LAUNCHES_MAX];
+
+		if (i >= first + LAUNCHES_MAX &&
+		    await_launch(&v->nodes[i - LAUNCHES_MAX], *pid, err) < 0)
+			rc = -1;
+		if (i >= v->n)
+			*pid = 0;
+		else
+			*pid = bootstrap_pid(node->paths, DAEMON_NODED) != 0
+				       ? 0
+				       : bootstrap_launch(node->paths,
+							  DAEMON_NODED,
+							  node->ip);
+	}
+	return rc;
+}
+
 int vcluster_start(struct vcluster *v, char *const *words, int n,
 		   struct error *err)
 {
@@ -79,6 +119,8 @@ int vcluster_start(struct vcluster *v, char *const *words, int n,
 	if (choose(v, words, n, &c, err) < 0)
 		return -1;
 	/* The master daemon wants the votes of the nodes. */
+	if (c.noded && c.node == NULL && vcluster_launch(v, 0, err) < 0)
+		return -1;
 	for (size_t i = 0; c.noded && i < v->n; i++) {
 		if (!is_chosen(&c, &v->nodes[i]))
 			continue;
@@ -106,6 +148,15 @@ static int stop_one(struct vcluster *v, const struct choice *c,
 {
 	int rc = 0;
 
+	/* All at once; below each is waited for. */
+	for (size_t i = 0; with_kill && i < v->n; i++) {
+		int pid = is_chosen(c, &v->nodes[i])
+				  ? bootstrap_pid(v->nodes[i].paths, which)
+				  : 0;
+
+		if (pid > 1)
+			kill(pid, SIGKILL);
+	}
 	for (size_t i = 0; i < v->n; i++)
 		if (is_chosen(c, &v->nodes[i]) &&
 		    bootstrap_stop(v->nodes[i].paths, which, with_kill, err) <

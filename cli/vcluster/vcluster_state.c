@@ -9,6 +9,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "cli/vcluster/hosts.h"
+#include "cli/vcluster/kind.h"
 #include "cli/vcluster/vcluster.h"
 #include "lib/base/fs.h"
 #include "lib/base/random.h"
@@ -119,6 +121,8 @@ static void set_node(struct vcluster *v, size_t i, const char *name,
 	node->name = xstrdup(name);
 	node->ip = xstrdup(ip);
 	node->paths = paths_create(root, name);
+	if (v->second)
+		node->ip2 = xprintf(HOSTS_BACK_IP, HOSTS_NODE_FIRST + i + 1);
 }
 
 static struct vcluster *vcluster_new(const char *dir, const char *hypervisor,
@@ -128,6 +132,7 @@ static struct vcluster *vcluster_new(const char *dir, const char *hypervisor,
 
 	v->dir = absolute(dir);
 	v->hypervisor = xstrdup(hypervisor);
+	v->kind = &kind_process;
 	v->n = n;
 	v->nodes = xcalloc(n, sizeof(*v->nodes));
 	return v;
@@ -148,14 +153,66 @@ static int check_socket_path(const struct vcluster *v, struct error *err)
 			 strlen(longest), SOCKET_PATH_MAX, longest);
 }
 
+/* What the state file has besides the nodes. */
+static void set_values(struct vcluster *v, const json_t *state)
+{
+	v->rapi_port = (int)json_int(state, "rapi_port", 0);
+	v->memory_mib = (int)json_int(state, "memory", 0);
+	v->second = json_bool(state, "second", false);
+	v->id = xstrdup(json_str(state, "id", ""));
+	v->image = xstrdup(json_str(state, "image", ""));
+	v->disks = json_ref(json_get(state, "disks"));
+}
+
+/* Addresses of nodes that are hosts, in a network of their own. */
+static void plan_hosts(struct vcluster *v)
+{
+	for (size_t i = 0; i < v->n; i++) {
+		auto_free char *name = xprintf("node%zu.example.com", i + 1);
+		auto_free char *ip =
+			xprintf(HOSTS_NODE_IP, HOSTS_NODE_FIRST + i + 1);
+
+		set_node(v, i, name, ip);
+	}
+}
+
+static struct vcluster *plan_kind(const struct vcluster_options *o,
+				  struct error *err)
+{
+	auto_free char *dir = absolute(o->dir);
+	auto_free char *id =
+		xprintf("%08x", (unsigned)random_below(UINT32_MAX));
+	auto_json json_t *state = NULL;
+	struct vcluster_options own = *o;
+	struct vcluster *v;
+
+	own.dir = dir;
+	if (o->kind->check(&own, err) < 0)
+		return NULL;
+	v = vcluster_new(dir, o->hypervisor, o->n_nodes);
+	v->kind = o->kind;
+	state = json_make("{s:i, s:i, s:b, s:s}", "rapi_port", o->rapi_port,
+			  "memory", o->memory_mib, "second", o->second, "id",
+			  id);
+	if (o->disks != NULL)
+		json_object_set(state, "disks", json_unconst(o->disks));
+	set_values(v, state);
+	plan_hosts(v);
+	return v;
+}
+
 struct vcluster *vcluster_plan(const struct vcluster_options *o,
 			       struct error *err)
 {
-	struct vcluster *v = vcluster_new(o->dir, o->hypervisor, o->n_nodes);
+	struct vcluster *v;
 	uint32_t base = 0;
-	int rc = o->base_ip == NULL ? find_block(v->n, &base, err)
-				    : read_base(o->base_ip, v->n, &base, err);
+	int rc;
 
+	if (o->kind->are_hosts)
+		return plan_kind(o, err);
+	v = vcluster_new(o->dir, o->hypervisor, o->n_nodes);
+	rc = o->base_ip == NULL ? find_block(v->n, &base, err)
+				: read_base(o->base_ip, v->n, &base, err);
 	v->rapi_port = o->rapi_port;
 	for (size_t i = 0; rc == 0 && i < v->n; i++) {
 		auto_free char *name = xprintf("node%zu.example.com", i + 1);
@@ -180,6 +237,23 @@ static char *state_file(const char *dir)
 	return xprintf("%s/vcluster.json", dir);
 }
 
+/* What the state file has of nodes that are hosts. */
+static void add_hosts(json_t *state, const struct vcluster *v)
+{
+	json_t *cuts = json_array();
+
+	for (size_t i = 0; i < v->n_cuts; i++)
+		json_array_append_new(
+			cuts, json_make("[i, i]", v->cuts[i].a, v->cuts[i].b));
+	json_set_str(state, "kind", v->kind->name);
+	json_set_str(state, "id", v->id);
+	json_set_str(state, "image", v->image);
+	json_set_int(state, "memory", v->memory_mib);
+	json_set_bool(state, "second", v->second);
+	json_object_set(state, "disks", v->disks);
+	json_object_set_new(state, "cuts", cuts);
+}
+
 int vcluster_save(const struct vcluster *v, struct error *err)
 {
 	auto_free char *file = state_file(v->dir);
@@ -193,6 +267,8 @@ int vcluster_save(const struct vcluster *v, struct error *err)
 						       v->nodes[i].ip));
 	state = json_make("{s:s, s:i, s:O}", "hypervisor", v->hypervisor,
 			  "rapi_port", v->rapi_port, "nodes", nodes);
+	if (v->kind->are_hosts)
+		add_hosts(state, v);
 	text = json_text(state);
 	return fs_write_atomic(file, text, strlen(text), 0644, err);
 }
@@ -235,11 +311,38 @@ static int check_nodes(const char *file, const json_t *nodes, struct error *err)
 			 file, VCLUSTER_NODES_MAX);
 }
 
+/* The id is part of names of folders that are removed. */
+static int check_kind(const char *file, const struct vcluster_kind *kind,
+		      const json_t *state, struct error *err)
+{
+	if (kind != NULL &&
+	    (!kind->are_hosts || str_valid_hostname(json_str(state, "id", ""))))
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "%s is damaged: it has no valid kind and id", file);
+}
+
+static void load_cuts(struct vcluster *v, const json_t *cuts)
+{
+	v->cuts = xcalloc(VCLUSTER_CUTS_MAX, sizeof(*v->cuts));
+	for (size_t i = 0;
+	     i < json_array_size(cuts) && v->n_cuts < VCLUSTER_CUTS_MAX; i++) {
+		const json_t *cut = json_array_get(cuts, i);
+		json_int_t a = json_integer_value(json_array_get(cut, 0));
+		json_int_t b = json_integer_value(json_array_get(cut, 1));
+
+		if (a >= 0 && b >= 0 && (size_t)a < v->n && (size_t)b < v->n)
+			v->cuts[v->n_cuts++] = (struct vcluster_cut){
+				.a = (size_t)a, .b = (size_t)b};
+	}
+}
+
 struct vcluster *vcluster_load(const char *dir, struct error *err)
 {
 	auto_free char *all = absolute(dir);
 	auto_free char *file = state_file(all);
 	auto_json json_t *state = NULL;
+	const struct vcluster_kind *kind;
 	const json_t *nodes;
 	struct vcluster *v;
 
@@ -249,11 +352,15 @@ struct vcluster *vcluster_load(const char *dir, struct error *err)
 	if (state == NULL)
 		return NULL;
 	nodes = json_get(state, "nodes");
-	if (check_nodes(file, nodes, err) < 0)
+	kind = kind_find(json_str(state, "kind", kind_process.name));
+	if (check_nodes(file, nodes, err) < 0 ||
+	    check_kind(file, kind, state, err) < 0)
 		return NULL;
 	v = vcluster_new(all, json_str(state, "hypervisor", "fake"),
 			 json_array_size(nodes));
-	v->rapi_port = (int)json_int(state, "rapi_port", 0);
+	v->kind = kind;
+	set_values(v, state);
+	load_cuts(v, json_get(state, "cuts"));
 	for (size_t i = 0; i < v->n; i++)
 		set_node(v, i, json_str(json_array_get(nodes, i), "name", ""),
 			 json_str(json_array_get(nodes, i), "ip", ""));
@@ -267,11 +374,16 @@ void vcluster_free(struct vcluster *v)
 	for (size_t i = 0; i < v->n; i++) {
 		free(v->nodes[i].name);
 		free(v->nodes[i].ip);
+		free(v->nodes[i].ip2);
 		paths_destroy(v->nodes[i].paths);
 	}
 	free(v->nodes);
 	free(v->dir);
 	free(v->hypervisor);
+	free(v->id);
+	free(v->image);
+	free(v->cuts);
+	json_decref(v->disks);
 	free(v);
 }
 

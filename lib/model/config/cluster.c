@@ -405,15 +405,14 @@ static json_t *new_cluster(const struct draft *d)
 	return c;
 }
 
-static json_t *new_node(const struct draft *d)
+static json_t *new_node(const struct draft *d, const char *name,
+			const char *primary_ip, const char *secondary_ip)
 {
-	const struct cluster_init *init = d->init;
 	json_t *node = json_object();
 
-	json_set_str(node, "name", init->master_name);
-	json_set_str(node, "primary_ip", init->primary_ip);
-	json_set_str(node, "secondary_ip",
-		     or_else(init->secondary_ip, init->primary_ip));
+	json_set_str(node, "name", name);
+	json_set_str(node, "primary_ip", primary_ip);
+	json_set_str(node, "secondary_ip", or_else(secondary_ip, primary_ip));
 	json_set_bool(node, "master_candidate", true);
 	json_set_bool(node, "offline", false);
 	json_set_bool(node, "drained", false);
@@ -422,8 +421,30 @@ static json_t *new_node(const struct draft *d)
 	json_set_bool(node, "vm_capable", true);
 	json_object_set_new(node, "ndparams", json_object());
 	json_set_bool(node, "powered", true);
-	set_common(node, d, d->node_uuid);
 	return node;
+}
+
+static json_t *new_nodes(const struct draft *d)
+{
+	const struct cluster_init *init = d->init;
+	json_t *nodes = json_object();
+	json_t *first = new_node(d, init->master_name, init->primary_ip,
+				 init->secondary_ip);
+
+	set_common(first, d, d->node_uuid);
+	json_object_set_new(nodes, d->node_uuid, first);
+	for (size_t i = 0; i < json_array_size(init->more_nodes); i++) {
+		const json_t *more = json_array_get(init->more_nodes, i);
+		json_t *node = new_node(d, json_str(more, "name", ""),
+					json_str(more, "primary_ip", ""), NULL);
+		char uuid[37];
+
+		uuid_new(uuid);
+		json_set_bool(node, "master_candidate", false);
+		set_common(node, d, uuid);
+		json_object_set_new(nodes, uuid, node);
+	}
+	return nodes;
 }
 
 static json_t *new_group(const struct draft *d)
@@ -445,12 +466,12 @@ static json_t *compose(struct draft *d)
 	uuid_new(d->node_uuid);
 	uuid_new(d->group_uuid);
 	d->now = clock_seconds();
-	config = json_make("{s:i, s:o, s:{s:o}, s:{s:o}, s:{}, s:{}, s:{}, "
+	config = json_make("{s:i, s:o, s:o, s:{s:o}, s:{}, s:{}, s:{}, "
 			   "s:{}, s:f, s:f, s:i}",
 			   "version", CONFIG_VERSION, "cluster", new_cluster(d),
-			   "nodes", d->node_uuid, new_node(d), "nodegroups",
-			   d->group_uuid, new_group(d), "instances", "networks",
-			   "disks", "filters", "ctime", d->now, "mtime", d->now,
+			   "nodes", new_nodes(d), "nodegroups", d->group_uuid,
+			   new_group(d), "instances", "networks", "disks",
+			   "filters", "ctime", d->now, "mtime", d->now,
 			   "serial_no", 1);
 	return config;
 }

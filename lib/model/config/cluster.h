@@ -58,6 +58,11 @@ struct cluster_init {
 	const json_t *uid_pool;		 /* [[first, last], ...] */
 	const json_t *compression_tools; /* [gzip gzip-fast gzip-slow] */
 
+	/* Other nodes that are in it from the beginning, as no master
+	 * candidates: [{"name": ..., "primary_ip": ...}].  For test clusters of
+	 * very many; NULL: none. */
+	const json_t *more_nodes;
+
 	int candidate_pool_size; /* [10] */
 	int max_running_jobs;	 /* [20] */
 	int max_tracked_jobs;	 /* [25] */

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The commands of gnt-vcluster about nodes as such: their power, their network,
+ * logins; and the options of create that are about them. */
+#ifndef CLI_VCLUSTER_POWER_H
+#define CLI_VCLUSTER_POWER_H
+
+#include "cli/frame/cli.h"
+#include "cli/vcluster/vcluster.h"
+
+extern const struct cli_command power_console, power_crash, power_heal,
+	power_partition, power_ssh;
+
+extern const struct opt power_memory, power_disks, power_second, power_cache,
+	power_packages, power_templates;
+
+/* Those of create; power_options() reads them. */
+#define POWER_OPTIONS                                                          \
+	&power_memory, &power_disks, &power_second, &power_cache,              \
+		&power_packages, &power_templates
+
+int power_options(const struct cli *cli, struct vcluster_options *ret,
+		  struct error *err);
+
+/* The list of nodes that are hosts; the exit code. */
+int power_list(const struct cli *cli, struct vcluster *v);
+
+#endif

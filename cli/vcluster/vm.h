@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Nodes as virtual machines under QEMU.  Nothing of this needs root but to
+ * build an image: the nodes' network is a switch of ours over UNIX sockets, and
+ * each is logged in to through a port on loopback that QEMU forwards.  So no
+ * packet leaves this machine.
+ *
+ * QEMU and the switch are found again by what their command lines and their
+ * locked pid files say, so a destroy ends also what a create that was killed
+ * has begun. */
+#ifndef CLI_VCLUSTER_VM_H
+#define CLI_VCLUSTER_VM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cli/vcluster/vcluster.h"
+#include "lib/base/error.h"
+
+#define VM_MEMORY_MIB 384
+#define VM_DISK_MIB 4096
+#define VM_PROGRAMS "/opt/gantry/bin" /* in the machine */
+
+/* --- vm_image.c --- */
+
+/* Find the image for these options, or build it; its folder, to be freed. */
+char *vm_image(const struct vcluster_options *o, struct error *err);
+
+/* Make the disks of all nodes: on top of the image, with what each begins with;
+ * and the one with our programs. */
+int vm_disks(const struct vcluster *v, const char *image, struct error *err);
+
+/* --- vm_accel.c --- */
+
+/* How QEMU runs this image here: "kvm" where it does, else "tcg,...".  Tried
+ * once after each start of this machine, and noted beside the image. */
+const char *vm_accel(const char *image);
+
+/* --- vm_qemu.c --- */
+
+/* Start QEMU for a node; the machine then boots. */
+int vm_qemu_start(const struct vcluster *v, const struct vcluster_node *node,
+		  struct error *err);
+
+/* The pid of a node's QEMU, 0 if there is none. */
+pid_t vm_qemu_pid(const struct vcluster *v, const struct vcluster_node *node);
+
+/* End it at once. */
+int vm_qemu_kill(const struct vcluster *v, const struct vcluster_node *node,
+		 struct error *err);
+
+/* The port on loopback that leads to the node's SSH server; 0: not known. */
+int vm_qemu_port(const struct vcluster *v, const struct vcluster_node *node);
+
+/* A file of the node; to be freed. */
+char *vm_qemu_file(const struct vcluster *v, const struct vcluster_node *node,
+		   const char *name);
+
+/* --- vm_switch.c --- */
+
+/* Start the switch unless it runs. */
+int vm_switch_start(const struct vcluster *v, struct error *err);
+int vm_switch_stop(const struct vcluster *v, struct error *err);
+
+/* Part the nodes of v->cuts from now on. */
+int vm_switch_cut(const struct vcluster *v, struct error *err);
+
+/* The socket of a node's interface: network 0, or 1 for the second; to be
+ * freed.
+ */
+char *vm_switch_socket(const struct vcluster *v,
+		       const struct vcluster_node *node, int network);
+
+#endif

@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# gnt-vcluster --kind vm: two virtual machines with a volume group and DRBD's
+# module are joined over SSH, parted and healed; one's power is cut.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/vms.sh"
+
+vms_start --nodes 2 --disks 1g,512m
+is "$(m gnt-node list --no-headers -o name,pip --separator=,)" \
+    "node1.example.com,192.0.2.11
+node2.example.com,192.0.2.12" "both are nodes"
+is "$(on node2 uname -n)" node2.example.com "each is a host of its own"
+is "$(on node2 cat /sys/devices/virtual/dmi/id/sys_vendor 2>/dev/null)" QEMU "with a kernel of its own"
+is "$(on node2 sh -c 'vgs --noheadings -o vg_name,pv_count,lv_count | tr -s " "')" " xenvg 2 0" "its disks are a volume group"
+is "$(on node2 sh -c 'lvcreate -qq -Wn -n try -L 64m xenvg && lvremove -qq -f xenvg/try && echo works')" works "that volumes can be made in"
+like "$(on node2 lsmod)" '^drbd ' "it has DRBD"
+succeeds "an instance is made" add inst1 -t file -s 16m -n node2
+is "$(m gnt-instance list --no-headers -o status inst1)" running "and runs"
+
+reaches() { on "$1" ping -c 1 -W 3 "$2" >/dev/null; }
+succeeds "the nodes reach each other" reaches node1 node2
+"$vc" partition "$VC" node1 node2
+fails "parted they do not" reaches node1 node2
+is "$(on node1 hostname)" node1.example.com "we still reach both"
+"$vc" heal "$VC"
+succeeds "healed they do" reaches node1 node2
+
+on node2 sh -c 'echo kept >/root/kept; sync'
+succeeds "a node's power is cut" "$vc" crash "$VC" node2
+like "$("$vc" list "$VC")" '^node2.* off ' "it is off"
+fails "no command runs there" on node2 true
+succeeds "it is switched on again" "$vc" start "$VC" node2
+is "$(on node2 cat /root/kept)" kept "with its disk"
+succeeds "the master sees it" m gnt-cluster command -n node2 true
+m gnt-instance start inst1 >/dev/null 2>&1
+succeeds "verify is content" m gnt-cluster verify
+console() { (echo; echo 'echo at-$(uname -n)'; sleep 3) | timeout 30 "$vc" console "$VC" node1 | grep -aq 'at-node1'; }
+succeeds "there is a console" until_true 20 console
+first=$VC
+is "$([ "$(vms_processes "$first")" -ge 2 ] && echo some)" some "machines are processes"
+succeeds "destroy" "$vc" destroy "$VC"
+is "$(vms_processes "$first")" 0 "none of them is left"
+is "$(ls -d "$first" 2>/dev/null)" "" "nor the folder"
+
+# The command is killed while machines boot.
+VC=$(mktemp -d /tmp/gvc.XXXXXX)
+"$vc" create "$VC" --kind vm --nodes 2 --cache "$VM_CACHE" >/dev/null 2>&1 &
+made=$!
+begun() { [ -S "$VC/.machine/node2/serial" ]; }
+until_true 60 begun
+kill -9 "$made"
+wait "$made" 2>/dev/null
+first=$VC
+succeeds "destroy after a create that was killed" "$vc" destroy "$VC"
+is "$(vms_processes "$first")$(ls -d "$first" 2>/dev/null)" 0 "leaves nothing"
+VC=
+tap_done

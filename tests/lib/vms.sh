@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# A cluster of virtual machines for one test: source it after tap.sh, in place of
+# cluster.sh, which it includes.  Skips where there can be none: no QEMU, or no
+# image within IMAGE_WAIT_S (root builds one; it is kept in VM_CACHE).
+
+KIND=vm
+IMAGE_WAIT_S=300
+. "$(dirname "$0")/../lib/cluster.sh"
+[ -z "${ON_HOSTS-}" ] || skip_all "it makes hosts itself"
+vc="$BIN/gnt-vcluster"
+
+# vms_start OPTION...: a cluster of them in $VC
+vms_start() {
+    VM_CACHE=${VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gantry}
+    [ -x /usr/bin/qemu-system-x86_64 ] && [ -x /usr/bin/qemu-img ] ||
+        skip_all "QEMU is not installed (qemu-system-x86, qemu-utils)"
+    vms_said=$(timeout "$IMAGE_WAIT_S" "$BIN/gantry-node-image" "$VM_CACHE" "$BIN" 2>&1) ||
+        skip_all "no image for virtual machines in $IMAGE_WAIT_S s: $(echo "$vms_said" | tail -1)"
+    cluster_start --cache "$VM_CACHE" "$@"
+}
+
+# The processes of a cluster's machines and of its switch.  The pattern does
+# not match itself.
+vms_processes() { # FOLDER
+    grep -lsa -- "$1/[.]machine" /proc/[0-9]*/cmdline | wc -l
+}
