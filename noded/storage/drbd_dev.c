@@ -12,10 +12,11 @@
 
 #include "lib/base/fs.h"
 #include "lib/json/json.h"
+#include "noded/storage/drbd.h"
 #include "noded/storage/storage_tool.h"
 
 #define PROC "/proc/drbd"
-#define PROC_MAX ((size_t)4 * 1024 * 1024)
+#define PROC_TEXT_MAX ((size_t)4 * 1024 * 1024)
 #define HELPER "/sys/module/drbd/parameters/usermode_helper"
 #define HELPER_MAX 4096
 #define MINOR_MAX 1048575
@@ -93,7 +94,7 @@ char *drbd_dev_child_path(const json_t *child)
 WAITS char *drbd_dev_proc(const struct paths *p, struct error *err)
 {
 	auto_free char *file = paths_local(p, PROC);
-	char *text = fs_read(file, PROC_MAX, NULL, err);
+	char *text = fs_read(file, PROC_TEXT_MAX, NULL, err);
 
 	if (text == NULL)
 		error_wrap_as(err, ERR_BLOCKDEV,
