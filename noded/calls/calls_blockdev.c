@@ -40,7 +40,8 @@ WAITS json_t *call_blockdev_create(struct call *c,
 	if (class == NULL)
 		return NULL;
 	if (class->create(c->paths, args->disk, &new, err) < 0 ||
-	    keep_info(c, class, args->disk, args->info, err) < 0) {
+	    (!class->create_keeps_info &&
+	     keep_info(c, class, args->disk, args->info, err) < 0)) {
 		error_wrap(err, "Can't create block device");
 		return NULL;
 	}

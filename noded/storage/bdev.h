@@ -47,6 +47,8 @@ struct bdev_look {
 struct bdev_class {
 	const char *dev_type; /* in the configuration: "file", "plain"... */
 
+	/* create() keeps the text with the disk, setinfo() need not. */
+	bool create_keeps_info;
 	/* Make the disk.  Fails when it exists: it is somebody's data. */
 	WAITS int (*create)(const struct paths *p, const json_t *disk,
 			    const struct bdev_new *new, struct error *err);

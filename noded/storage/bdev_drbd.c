@@ -448,6 +448,7 @@ static WAITS json_t *drbd_snapshot(const struct paths *p, const json_t *disk,
 
 const struct bdev_class bdev_drbd = {
 	.dev_type = "drbd",
+	.create_keeps_info = true, /* its volumes were made with it */
 	.create = drbd_create,
 	.remove = drbd_remove,
 	.find = drbd_find,

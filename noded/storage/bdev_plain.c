@@ -149,28 +149,41 @@ static WAITS int plain_setinfo(const struct paths *p, const json_t *disk,
 
 /* --- create --- */
 
-static WAITS int create_thin(const struct paths *p, const struct id *id,
-			     const char *pool, int64_t mib, struct error *err)
+/* The volume has its owner from its first moment. */
+static void add_owner(struct strv *argv, const struct bdev_new *new)
 {
-	auto_free char *size = xprintf("-V%" PRId64 "m", mib);
-	auto_free char *name = xprintf("-n%s", id->name);
-	auto_free char *full = xprintf("%s/%s", id->group, pool);
-	const char *const argv[] = {"lvcreate", "-Wn", size, name,
-				    "-T",	full,  NULL};
+	auto_free char *tag = new->info != NULL ? tag_of(new->info) : NULL;
 
+	if (tag == NULL)
+		return;
+	strv_add(argv, "--addtag");
+	strv_add(argv, tag);
+}
+
+static WAITS int create_thin(const struct paths *p, const struct id *id,
+			     const char *pool, const struct bdev_new *new,
+			     struct error *err)
+{
+	auto_strv struct strv argv = {0};
+
+	strv_add(&argv, "lvcreate");
+	strv_add(&argv, "-Wn");
+	strv_addf(&argv, "-V%" PRId64 "m", new->size_mib);
+	strv_addf(&argv, "-n%s", id->name);
+	add_owner(&argv, new);
+	strv_add(&argv, "-T");
+	strv_addf(&argv, "%s/%s", id->group, pool);
 	if (lvm_name_is_valid(pool))
-		return storage_tool_check(p, argv, err);
+		return storage_tool_check_strv(p, &argv, err);
 	return error_set(err, ERR_BLOCKDEV, NULL,
 			 "\"%s\" is not a name of a thin pool", pool);
 }
 
 /* On these physical volumes, with as many stripes as LVM can make. */
 static WAITS int create_on(const struct paths *p, const struct id *id,
-			   int64_t mib, int64_t stripes,
+			   const struct bdev_new *new, int64_t stripes,
 			   const struct strv *pvs, struct error *err)
 {
-	auto_free char *size = xprintf("-L%" PRId64 "m", mib);
-	auto_free char *name = xprintf("-n%s", id->name);
 	int rc = -1;
 
 	for (int64_t n = stripes; n > 0 && rc < 0; n--) {
@@ -178,8 +191,9 @@ static WAITS int create_on(const struct paths *p, const struct id *id,
 
 		strv_add(&argv, "lvcreate");
 		strv_add(&argv, "-Wn");
-		strv_add(&argv, size);
-		strv_add(&argv, name);
+		strv_addf(&argv, "-L%" PRId64 "m", new->size_mib);
+		strv_addf(&argv, "-n%s", id->name);
+		add_owner(&argv, new);
 		strv_addf(&argv, "-i%" PRId64, n);
 		strv_add(&argv, id->group);
 		for (size_t i = 0; i < pvs->n; i++)
@@ -213,11 +227,9 @@ static WAITS int create_thick(const struct paths *p, const json_t *disk,
 		return -1;
 	/* Where the instance's other volumes are, if that can be. */
 	rc = place.near.n == 0 ? -1
-			       : create_on(p, id, new->size_mib, 1, &place.near,
-					   &first);
+			       : create_on(p, id, new, 1, &place.near, &first);
 	if (rc < 0)
-		rc = create_on(p, id, new->size_mib, place.stripes, &place.pvs,
-			       err);
+		rc = create_on(p, id, new, place.stripes, &place.pvs, err);
 	lvm_place_done(&place);
 	return rc;
 }
@@ -243,7 +255,7 @@ static WAITS int plain_create(const struct paths *p, const json_t *disk,
 	if (rc < 0)
 		return -1;
 	rc = *pool != '\0'
-		     ? create_thin(p, &id, pool, new->size_mib, err)
+		     ? create_thin(p, &id, pool, new, err)
 		     : create_thick(p, disk, &id, rows, new, err);
 	if (rc < 0)
 		return error_wrap(err, "Can't make the logical volume %s/%s",
@@ -589,6 +601,7 @@ static WAITS int plain_wipe(const struct paths *p, const json_t *disk,
 
 const struct bdev_class bdev_plain = {
 	.dev_type = "plain",
+	.create_keeps_info = true,
 	.create = plain_create,
 	.remove = plain_remove,
 	.find = plain_find,

@@ -195,8 +195,10 @@ WAITS int drbd_dev_attach(const struct paths *p, const struct drbd_dev *d,
 	strv_add(&argv, meta_path);
 	strv_add(&argv, "flexible");
 	strv_add(&argv, "--on-io-error=detach");
-	strv_add(&argv, "--size");
-	strv_addf(&argv, "%" PRId64 "m", d->size_mib);
+	if (d->size_mib > 0) {
+		strv_add(&argv, "--size");
+		strv_addf(&argv, "%" PRId64 "m", d->size_mib);
+	}
 	add_barriers(&argv, d->params, false);
 	add_words(&argv, json_str(d->params, "disk-custom", ""));
 	if (storage_tool_check(p, log, err) < 0 ||

@@ -38,7 +38,8 @@ enum {
 	NET_TWO_PRIMARIES = 24,
 };
 enum { DISCARD_ZERO_CHANGES = 3, CONSENSUS = 7 };
-enum { NO_ERROR = 101 };
+/* Below it are outcomes of a change of state: those above 0 are good. */
+enum { ERR_CODE_BASE = 100, NO_ERROR = 101 };
 
 struct drbd_header {
 	uint32_t minor;
@@ -340,7 +341,9 @@ static int connect_now(const struct drbd_peer *peer, struct error *err)
 	explicit_bzero(b.data, b.len);
 	if (rc < 0)
 		return -1;
-	if (answer.error == 0 && answer.ret_code == NO_ERROR)
+	if (answer.error == 0 &&
+	    (answer.ret_code == NO_ERROR ||
+	     (answer.ret_code > 0 && answer.ret_code < ERR_CODE_BASE)))
 		return 0;
 	return error_set(err, ERR_BLOCKDEV, NULL,
 			 "%s: the kernel does not connect it to %s:%d "

@@ -65,7 +65,7 @@ int drbd_dev_read(const json_t *disk, struct drbd_dev *ret, struct error *err)
 		return bad_disk(err, "logical_id of six parts");
 	if (d.port < 0 || d.port > 65535)
 		return bad_disk(err, "port that can be");
-	if (d.size_mib <= 0 || d.size_mib > SIZE_MIB_MAX)
+	if (d.size_mib < 0 || d.size_mib > SIZE_MIB_MAX)
 		return bad_disk(err, "size that can be");
 	if (json_array_size(children) == 2) {
 		d.data = json_array_get(children, 0);

@@ -20,7 +20,8 @@
 #define DRBD_MAJOR 147
 
 struct drbd_dev {
-	int64_t minor, size_mib;
+	int64_t minor;
+	int64_t size_mib; /* 0: as large as its volumes allow */
 	const char *local, *remote; /* addresses */
 	int port;		    /* 0: it is to stay alone */
 	const char *secret;

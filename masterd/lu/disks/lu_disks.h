@@ -69,6 +69,8 @@ WAITS void disks_drop_copies(struct lu *lu, const json_t *inst);
  * deactivate them on the node, or everywhere when NULL. */
 WAITS int disks_start(struct lu *lu, const json_t *inst, const char *node_uuid,
 		      struct error *err);
+/* Both sides of its mirrors are there and connected, none made a primary. */
+WAITS int disks_connect(struct lu *lu, const json_t *inst, struct error *err);
 WAITS int disks_stop(struct lu *lu, const json_t *inst, const char *node_uuid,
 		     bool ignore_failures, struct error *err);
 /* Make the folder of a file-based disk on the primary; does nothing for
