@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/json/json.h"
@@ -20,6 +21,9 @@
 
 #define SECTOR 512
 #define SIZE_TEXT_MAX 64
+/* How long a sync may take to begin; without a peer there is none. */
+#define RESIZE_US 3000000
+#define RESIZE_PAUSE_MS 100
 
 static char *local_path(const struct paths *p, const struct drbd_dev *d)
 {
@@ -355,6 +359,23 @@ static json_t *data_as_large(const struct drbd_dev *d)
 	return data;
 }
 
+/* The sync of what is new begins a moment after the command; who asks at once
+ * whether there is one shall hear of it. */
+static WAITS void await_sync(const struct paths *p, const struct drbd_dev *d)
+{
+	int64_t deadline_us = clock_mono_us() + RESIZE_US;
+
+	while (clock_mono_us() < deadline_us && !task_interrupted()) {
+		struct drbd_status s;
+		struct error ignored;
+
+		if (drbd_dev_status(p, d->minor, NULL, &s, &ignored) != 1 ||
+		    !drbd_status_is(&s, "Connected"))
+			return;
+		task_sleep(RESIZE_PAUSE_MS);
+	}
+}
+
 static WAITS int resize(const struct paths *p, const json_t *disk,
 			const struct drbd_dev *d, int64_t mib,
 			struct error *err)
@@ -369,9 +390,10 @@ static WAITS int resize(const struct paths *p, const json_t *disk,
 			       (const char *const[]){"drbdsetup", "resize",
 						     minor, "--size", size,
 						     NULL},
-			       err) == 0)
-		return 0;
-	return error_wrap(err, "%s: resize failed", d->name);
+			       err) < 0)
+		return error_wrap(err, "%s: resize failed", d->name);
+	await_sync(p, d);
+	return 0;
 }
 
 static WAITS int drbd_grow(const struct paths *p, const json_t *disk,

@@ -326,11 +326,13 @@ char *drbd_status_advice(const struct drbd_status *s, int64_t minor)
 
 	if (s->split_brain)
 		return xprintf(
-			"split brain: both sides were written to without the "
-			"other. Choose the side whose changes are to be lost, "
-			"and give there: drbdsetup disconnect, then `gnt-"
-			"instance replace-disks` for that node fills it anew "
-			"(-p or -s) from the good one");
+			"split brain: both sides of drbd%jd were written to "
+			"without the other. Choose whose changes are to be "
+			"lost: gnt-instance replace-disks -s fills the "
+			"secondary anew from the primary, -p the primary from "
+			"the secondary; then gnt-instance activate-disks "
+			"connects them",
+			n);
 	if (drbd_status_is_diskless(s))
 		return xprintf("drbd%jd has no disk of its own here (Diskless)"
 			       ": if its volumes are whole, gnt-instance "

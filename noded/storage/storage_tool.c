@@ -77,8 +77,10 @@ int storage_tool_failed(const char *name, const struct proc_result *result,
 {
 	const char *said = str_empty(result->err) ? result->out : result->err;
 	char how[PROC_HOW_MAX];
-	size_t n = strlen(said);
+	size_t n;
 
+	said += strspn(said, " \n");
+	n = strlen(said);
 	while (n > 0 && strchr(" \n", said[n - 1]) != NULL)
 		n--;
 	return error_set(err, ERR_BLOCKDEV, NULL, "%s %s%s%.*s", name,
