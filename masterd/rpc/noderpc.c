@@ -337,10 +337,10 @@ static void call_one(struct noderpc *r, struct sent *sent, const char *common,
 		     unsigned timeout_ms)
 {
 	struct node_result *result = sent->result;
-	auto_free char *own = result->own.procedure == NULL
-				      ? NULL
-				      : args_text(r, result->node,
-						  result->own.args);
+	auto_free char *own =
+		result->own.procedure == NULL
+			? NULL
+			: args_text(r, result->node, result->own.args);
 	const char *body = own == NULL ? common : own;
 
 	if (task_interrupted()) {

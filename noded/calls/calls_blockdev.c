@@ -289,12 +289,12 @@ call_blockdev_getdimensions(struct call *c,
 
 		json_array_append_new(
 			result,
-			bytes < 0 ? json_null()
-				  : json_make("[I, o]", (json_int_t)bytes,
-					      spindles < 0
-						      ? json_null()
-						      : json_integer(
-								spindles)));
+			bytes < 0
+				? json_null()
+				: json_make("[I, o]", (json_int_t)bytes,
+					    spindles < 0
+						    ? json_null()
+						    : json_integer(spindles)));
 	}
 	return result;
 }

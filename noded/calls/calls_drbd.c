@@ -29,8 +29,8 @@ call_blockdev_addchildren(struct call *c,
 {
 	if (need_mirror(args->disk, err) < 0)
 		return NULL;
-	return null_or_error(drbd_add_children(c->paths, args->disk,
-					       args->children, err));
+	return null_or_error(
+		drbd_add_children(c->paths, args->disk, args->children, err));
 }
 
 WAITS json_t *call_blockdev_removechildren(
@@ -74,8 +74,8 @@ WAITS json_t *call_drbd_attach_net(struct call *c,
 				   const struct rpc_args_drbd_attach_net *args,
 				   struct error *err)
 {
-	return null_or_error(drbd_attach_net(c->paths, args->disks,
-					     args->multimaster, err));
+	return null_or_error(
+		drbd_attach_net(c->paths, args->disks, args->multimaster, err));
 }
 
 WAITS json_t *

@@ -77,8 +77,8 @@ static WAITS bool unit_space(struct call *c, const char *type, const char *name,
 	if (is_file_storage(type))
 		return file_space(c->paths, name, ret_size, ret_free);
 	return call_lvm_space(c, type, name,
-			      json_is_true(json_array_get(params, 0)),
-			      ret_size, ret_free);
+			      json_is_true(json_array_get(params, 0)), ret_size,
+			      ret_free);
 }
 
 /* Data of a storage unit [type, name, parameters]; null where this node cannot

@@ -418,8 +418,8 @@ static WAITS json_t *check_exclusive(struct call *c, const json_t *what,
 	return call_lvm_check_exclusive(c, json_get(asked, "pvlist"));
 }
 
-static WAITS json_t *check_drbd_version(struct call *c, const json_t *what,
-					const json_t *all_hvparams)
+static json_t *check_drbd_version(struct call *c, const json_t *what,
+				  const json_t *all_hvparams)
 {
 	struct error err;
 	auto_free char *version = drbd_version(c->paths, &err);

@@ -96,8 +96,8 @@ WAITS int bdev_device_wipe(const char *local, int64_t offset_mib,
 {
 	int rc;
 
-	if (offset_mib < 0 || size_mib < 0 || offset_mib > INT64_MAX / 4 / MIB ||
-	    size_mib > INT64_MAX / 4 / MIB)
+	if (offset_mib < 0 || size_mib < 0 ||
+	    offset_mib > INT64_MAX / 4 / MIB || size_mib > INT64_MAX / 4 / MIB)
 		return error_set(err, ERR_BLOCKDEV, NULL,
 				 "%" PRId64 " MiB from %" PRId64
 				 " on are no part of a disk",

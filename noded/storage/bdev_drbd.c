@@ -30,7 +30,7 @@ static char *local_path(const struct paths *p, const struct drbd_dev *d)
 	return paths_local(p, d->path);
 }
 
-static WAITS int check_kernel(const struct paths *p, struct error *err)
+static int check_kernel(const struct paths *p, struct error *err)
 {
 	auto_free char *proc = drbd_dev_proc(p, err);
 
@@ -156,7 +156,8 @@ static WAITS int drbd_create(const struct paths *p, const json_t *disk,
 	if (d.data == NULL)
 		return error_set(err, ERR_BLOCKDEV, NULL,
 				 "%s: a mirror needs two volumes", d.name);
-	if (start_child(p, d.data, err) < 0 || start_child(p, d.meta, err) < 0 ||
+	if (start_child(p, d.data, err) < 0 ||
+	    start_child(p, d.meta, err) < 0 ||
 	    drbd_dev_make_meta(p, &d, d.meta, err) < 0 ||
 	    bring_up(p, &d, err) < 0)
 		return -1;
@@ -323,8 +324,8 @@ static WAITS json_t *drbd_status(const struct paths *p, const json_t *disk,
 }
 
 /* From the kernel's own files: a secondary cannot be opened. */
-static WAITS int64_t drbd_size(const struct paths *p, const json_t *disk,
-			       struct error *err)
+static int64_t drbd_size(const struct paths *p, const json_t *disk,
+			 struct error *err)
 {
 	auto_free char *file = NULL, *local = NULL, *text = NULL;
 	struct drbd_dev d;
@@ -444,9 +445,8 @@ static WAITS int drbd_setinfo(const struct paths *p, const json_t *disk,
 	json_array_foreach (children, i, child) {
 		const struct bdev_class *class = bdev_of(child, err);
 
-		if (class == NULL ||
-		    (class->setinfo != NULL &&
-		     class->setinfo(p, child, text, err) < 0))
+		if (class == NULL || (class->setinfo != NULL &&
+				      class->setinfo(p, child, text, err) < 0))
 			return -1;
 	}
 	return 0;

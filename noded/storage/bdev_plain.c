@@ -138,9 +138,8 @@ static WAITS int plain_setinfo(const struct paths *p, const json_t *disk,
 	auto_volume struct lvm_volume v = {0};
 	auto_json json_t *rows = NULL;
 	struct id id;
-	int rc = id_of(disk, &id, err) < 0
-			 ? -1
-			 : look_up(p, &id, &rows, &v, err);
+	int rc = id_of(disk, &id, err) < 0 ? -1
+					   : look_up(p, &id, &rows, &v, err);
 
 	if (rc == 0)
 		return not_there(&id, err);
@@ -254,9 +253,8 @@ static WAITS int plain_create(const struct paths *p, const json_t *disk,
 				 id.group, id.name, id.group, id.name);
 	if (rc < 0)
 		return -1;
-	rc = *pool != '\0'
-		     ? create_thin(p, &id, pool, new, err)
-		     : create_thick(p, disk, &id, rows, new, err);
+	rc = *pool != '\0' ? create_thin(p, &id, pool, new, err)
+			   : create_thick(p, disk, &id, rows, new, err);
 	if (rc < 0)
 		return error_wrap(err, "Can't make the logical volume %s/%s",
 				  id.group, id.name);
@@ -273,9 +271,8 @@ static WAITS int plain_remove(const struct paths *p, const json_t *disk,
 	auto_json json_t *rows = NULL;
 	auto_free char *full = NULL;
 	struct id id;
-	int rc = id_of(disk, &id, err) < 0
-			 ? -1
-			 : look_up(p, &id, &rows, &v, err);
+	int rc = id_of(disk, &id, err) < 0 ? -1
+					   : look_up(p, &id, &rows, &v, err);
 
 	if (rc <= 0)
 		return rc;
@@ -299,9 +296,8 @@ static WAITS int plain_find(const struct paths *p, const json_t *disk,
 	auto_volume struct lvm_volume v = {0};
 	auto_json json_t *rows = NULL;
 	struct id id;
-	int rc = id_of(disk, &id, err) < 0
-			 ? -1
-			 : look_up(p, &id, &rows, &v, err);
+	int rc = id_of(disk, &id, err) < 0 ? -1
+					   : look_up(p, &id, &rows, &v, err);
 
 	if (rc == 1)
 		*ret_path = local_path(p, &id);
@@ -330,8 +326,8 @@ static WAITS char *plain_assemble(const struct paths *p, const json_t *disk,
 	return paths_local(p, device);
 }
 
-static WAITS int plain_shutdown(const struct paths *p, const json_t *disk,
-				struct error *err)
+static int plain_shutdown(const struct paths *p, const json_t *disk,
+			  struct error *err)
 {
 	(void)p, (void)disk, (void)err;
 	return 0;
@@ -370,9 +366,8 @@ static WAITS int64_t plain_size(const struct paths *p, const json_t *disk,
 	auto_volume struct lvm_volume v = {0};
 	auto_json json_t *rows = NULL;
 	struct id id;
-	int rc = id_of(disk, &id, err) < 0
-			 ? -1
-			 : look_up(p, &id, &rows, &v, err);
+	int rc = id_of(disk, &id, err) < 0 ? -1
+					   : look_up(p, &id, &rows, &v, err);
 
 	if (rc == 0)
 		return not_there(&id, err);
@@ -542,12 +537,11 @@ static WAITS int make_snapshot(const struct paths *p, const struct id *id,
 	auto_free char *size = xprintf("-L%" PRId64 "m", mib);
 
 	if (*v->pool != '\0') /* takes space of the pool as it changes */
-		return storage_tool_check(p,
-					  (const char *const[]){"lvcreate",
-								"-kn", "-s",
-								named, device,
-								NULL},
-					  err);
+		return storage_tool_check(
+			p,
+			(const char *const[]){"lvcreate", "-kn", "-s", named,
+					      device, NULL},
+			err);
 	return storage_tool_check(p,
 				  (const char *const[]){"lvcreate", size, "-s",
 							named, device, NULL},

@@ -20,7 +20,7 @@
 /* --- DRBD on this host --- */
 
 /* "8.4.11 (api:1/proto:86-101)", to be freed. */
-WAITS char *drbd_version(const struct paths *p, struct error *err);
+char *drbd_version(const struct paths *p, struct error *err);
 /* The minors in use, to be freed. */
 WAITS json_t *drbd_minors(const struct paths *p, struct error *err);
 /* The program that the kernel calls in trouble; to be freed. */

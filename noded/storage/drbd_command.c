@@ -38,8 +38,8 @@ static void add_words(struct strv *ret, const char *text)
 	for (; *text != '\0'; text++) {
 		if (quote == '\0' && isspace((unsigned char)*text)) {
 			if (inside)
-				strv_add(ret, word.data != NULL ? word.data
-								: "");
+				strv_add(ret,
+					 word.data != NULL ? word.data : "");
 			buf_done(&word);
 			word = (struct buf){0};
 			inside = false;
@@ -184,8 +184,9 @@ WAITS int drbd_dev_attach(const struct paths *p, const struct drbd_dev *d,
 {
 	auto_free char *data_path = drbd_dev_child_path(data);
 	auto_free char *meta_path = drbd_dev_child_path(meta);
-	const char *const log[] = {"drbdmeta",	    d->path,	"v08", meta_path,
-				   "flex-external", "apply-al", NULL};
+	const char *const log[] = {"drbdmeta", d->path,		"v08",
+				   meta_path,  "flex-external", "apply-al",
+				   NULL};
 	auto_strv struct strv argv = {0};
 
 	strv_add(&argv, "drbdsetup");
@@ -219,8 +220,7 @@ WAITS int drbd_dev_tune(const struct paths *p, const struct drbd_dev *d,
 	add_barriers(&argv, d->params, true);
 	if (storage_tool_check_strv(p, &argv, err) == 0)
 		return 0;
-	return error_wrap(err,
-			  "%s: can't set the synchronization parameters",
+	return error_wrap(err, "%s: can't set the synchronization parameters",
 			  d->name);
 }
 

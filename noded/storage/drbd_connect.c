@@ -129,10 +129,10 @@ static int open_socket(struct error *err)
 /* What an answer's messages say. */
 struct answer {
 	bool ended;
-	int error;	 /* of netlink, negative */
-	int family;	 /* its id */
+	int error;	  /* of netlink, negative */
+	int family;	  /* its id */
 	int32_t ret_code; /* DRBD's; 0: none */
-	char text[256];	 /* DRBD's reason */
+	char text[256];	  /* DRBD's reason */
 };
 
 static const struct nlattr *find_attr(const char *at, size_t len, int type)
@@ -345,14 +345,12 @@ static int connect_now(const struct drbd_peer *peer, struct error *err)
 	    (answer.ret_code == NO_ERROR ||
 	     (answer.ret_code > 0 && answer.ret_code < ERR_CODE_BASE)))
 		return 0;
-	return error_set(err, ERR_BLOCKDEV, NULL,
-			 "%s: the kernel does not connect it to %s:%d "
-			 "(answer %d, %s)",
-			 peer->resource, peer->remote, peer->port,
-			 answer.ret_code,
-			 *answer.text != '\0'
-				 ? answer.text
-				 : strerror(-answer.error));
+	return error_set(
+		err, ERR_BLOCKDEV, NULL,
+		"%s: the kernel does not connect it to %s:%d "
+		"(answer %d, %s)",
+		peer->resource, peer->remote, peer->port, answer.ret_code,
+		*answer.text != '\0' ? answer.text : strerror(-answer.error));
 }
 
 /* --- a virtual node's --- */
@@ -369,8 +367,9 @@ static WAITS int connect_by_program(const struct paths *p,
 		peer->two_primaries, "secret", peer->secret);
 	auto_free char *input = json_text(value);
 	auto_proc struct proc_result result = {0};
-	int rc = storage_tool_run(p, (const char *const[]){"drbd-connect", NULL},
-				  input, &result, err);
+	int rc =
+		storage_tool_run(p, (const char *const[]){"drbd-connect", NULL},
+				 input, &result, err);
 
 	explicit_bzero(input, strlen(input));
 	if (rc < 0 || proc_succeeded(&result))

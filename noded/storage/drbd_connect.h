@@ -17,7 +17,7 @@
 #include "lib/model/files/paths.h"
 
 struct drbd_peer {
-	const char *resource; /* "resource0" */
+	const char *resource;	    /* "resource0" */
 	const char *local, *remote; /* addresses */
 	int port;
 	char protocol; /* 'A', 'B' or 'C' */

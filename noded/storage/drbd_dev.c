@@ -91,7 +91,7 @@ char *drbd_dev_child_path(const json_t *child)
 
 /* --- what the kernel says --- */
 
-WAITS char *drbd_dev_proc(const struct paths *p, struct error *err)
+char *drbd_dev_proc(const struct paths *p, struct error *err)
 {
 	auto_free char *file = paths_local(p, PROC);
 	char *text = fs_read(file, PROC_TEXT_MAX, NULL, err);
@@ -161,7 +161,7 @@ static WAITS int read_status(const struct paths *p, int64_t minor,
 	if (!is_nine(proc))
 		return drbd_status_find(proc, minor, ret, err);
 	nine = status9(p, err);
-	return nine == NULL ? -1 : drbd_status9_find(nine, minor, ret, err);
+	return nine == NULL ? -1 : drbd_status_find9(nine, minor, ret, err);
 }
 
 WAITS int drbd_dev_status(const struct paths *p, int64_t minor,
@@ -186,7 +186,7 @@ WAITS int drbd_dev_status(const struct paths *p, int64_t minor,
 	return rc;
 }
 
-WAITS char *drbd_version(const struct paths *p, struct error *err)
+char *drbd_version(const struct paths *p, struct error *err)
 {
 	auto_free char *proc = drbd_dev_proc(p, err);
 	struct drbd_version v;
@@ -206,7 +206,7 @@ WAITS json_t *drbd_minors(const struct paths *p, struct error *err)
 	if (!is_nine(proc))
 		return drbd_status_minors(proc);
 	nine = status9(p, err);
-	return nine == NULL ? NULL : drbd_status9_minors(nine);
+	return nine == NULL ? NULL : drbd_status_minors9(nine);
 }
 
 char *drbd_helper(const struct paths *p, struct error *err)

@@ -21,7 +21,7 @@
 
 struct drbd_dev {
 	int64_t minor;
-	int64_t size_mib; /* 0: as large as its volumes allow */
+	int64_t size_mib;	    /* 0: as large as its volumes allow */
 	const char *local, *remote; /* addresses */
 	int port;		    /* 0: it is to stay alone */
 	const char *secret;
@@ -39,7 +39,7 @@ int drbd_dev_read(const json_t *disk, struct drbd_dev *ret, struct error *err);
 char *drbd_dev_child_path(const json_t *child);
 
 /* The text of /proc/drbd, to be freed. */
-WAITS char *drbd_dev_proc(const struct paths *p, struct error *err);
+char *drbd_dev_proc(const struct paths *p, struct error *err);
 
 /* Fail unless the kernel's DRBD is one whose devices can be changed here. */
 int drbd_dev_check_version(const char *proc, struct error *err);

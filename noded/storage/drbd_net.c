@@ -221,8 +221,7 @@ WAITS json_t *drbd_needs_activation(const struct paths *p, const json_t *disks,
 		if (rc == 0 || drbd_status_is(&s, "StandAlone") ||
 		    drbd_status_is_diskless(&s))
 			json_array_append_new(
-				list,
-				json_string(json_str(disk, "uuid", "")));
+				list, json_string(json_str(disk, "uuid", "")));
 	}
 	return steal(&list);
 }

@@ -8,7 +8,7 @@
 #include "lib/base/error.h"
 
 struct drbd_show {
-	char *data, *meta;   /* paths; NULL: no disk is attached */
+	char *data, *meta;    /* paths; NULL: no disk is attached */
 	char *local, *remote; /* "ipv4 10.0.0.1:11000"; NULL: no network */
 	bool two_primaries;
 };

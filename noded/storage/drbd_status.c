@@ -164,8 +164,8 @@ json_t *drbd_status_minors(const char *text)
 	for (const char *at = text; *at != '\0'; at = next_line(at)) {
 		int64_t minor = minor_of_line(at);
 
-		if (minor >= 0 && strstr(at, ": cs:Unconfigured") !=
-					  strchr(at, ':'))
+		if (minor >= 0 &&
+		    strstr(at, ": cs:Unconfigured") != strchr(at, ':'))
 			json_array_append_new(list, json_integer(minor));
 	}
 	return list;
@@ -221,7 +221,7 @@ static const json_t *device_of(const json_t *resource, int64_t minor)
 	return NULL;
 }
 
-int drbd_status9_find(const json_t *resources, int64_t minor,
+int drbd_status_find9(const json_t *resources, int64_t minor,
 		      struct drbd_status *ret, struct error *err)
 {
 	struct drbd_status s = {.percent = -1, .left_s = -1};
@@ -248,7 +248,7 @@ int drbd_status9_find(const json_t *resources, int64_t minor,
 	return 0;
 }
 
-json_t *drbd_status9_minors(const json_t *resources)
+json_t *drbd_status_minors9(const json_t *resources)
 {
 	json_t *list = json_array();
 	const json_t *resource, *device;
@@ -283,9 +283,10 @@ bool drbd_status_is_diskless(const struct drbd_status *s)
 bool drbd_status_is_syncing(const struct drbd_status *s)
 {
 	static const char *const states[] = {
-		"WFReportParams", "StartingSyncS", "StartingSyncT", "WFBitMapS",
-		"WFBitMapT",	  "WFSyncUUID",	   "SyncSource",    "SyncTarget",
-		"PausedSyncS",	  "PausedSyncT",
+		"WFReportParams", "StartingSyncS", "StartingSyncT",
+		"WFBitMapS",	  "WFBitMapT",	   "WFSyncUUID",
+		"SyncSource",	  "SyncTarget",	   "PausedSyncS",
+		"PausedSyncT",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(states); i++)

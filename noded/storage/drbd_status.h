@@ -42,9 +42,9 @@ int drbd_status_find(const char *text, int64_t minor, struct drbd_status *ret,
 json_t *drbd_status_minors(const char *text);
 
 /* The same of DRBD 9's JSON, of which /proc/drbd tells no devices. */
-int drbd_status9_find(const json_t *resources, int64_t minor,
+int drbd_status_find9(const json_t *resources, int64_t minor,
 		      struct drbd_status *ret, struct error *err);
-json_t *drbd_status9_minors(const json_t *resources);
+json_t *drbd_status_minors9(const json_t *resources);
 
 bool drbd_status_is(const struct drbd_status *s, const char *state);
 bool drbd_status_is_synced_here(const struct drbd_status *s);

@@ -22,9 +22,9 @@ static WAITS json_t *report(const struct paths *p, const char *program,
 			    const char *kind, const char *fields,
 			    struct error *err)
 {
-	const char *const argv[] = {program,	    "--reportformat", "json",
-				    "--units=b",    "--nosuffix",     "-o",
-				    fields,	    NULL};
+	const char *const argv[] = {
+		program, "--reportformat", "json", "--units=b", "--nosuffix",
+		"-o",	 fields,	   NULL};
 	auto_json json_t *all = storage_tool_json(p, argv, err);
 	const json_t *rows =
 		json_get(json_array_get(json_get(all, "report"), 0), kind);
@@ -232,8 +232,8 @@ json_t *lvm_list(const json_t *volumes, const json_t *groups)
 			continue;
 		size = xprintf("%.2f", (double)bytes / MIB_BYTES);
 		json_object_set_new(list, full,
-				    json_make("[s, b, b]", size,
-					      attr[4] == '-', attr[5] == 'o'));
+				    json_make("[s, b, b]", size, attr[4] == '-',
+					      attr[5] == 'o'));
 	}
 	return list;
 }

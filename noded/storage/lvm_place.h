@@ -15,7 +15,8 @@ struct lvm_wish {
 	int64_t mib, stripes;
 	int64_t spindles; /* physical volumes, -1: it does not say */
 	bool exclusive;	  /* they are for this volume alone */
-	const char *owner; /* the tag of the instance's other volumes, or NULL */
+	const char
+		*owner; /* the tag of the instance's other volumes, or NULL */
 };
 
 struct lvm_place {

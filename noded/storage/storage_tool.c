@@ -114,8 +114,8 @@ WAITS int storage_tool_check(const struct paths *p, const char *const *argv,
 	return text != NULL ? 0 : -1;
 }
 
-WAITS int storage_tool_check_strv(const struct paths *p, const struct strv *argv,
-				  struct error *err)
+WAITS int storage_tool_check_strv(const struct paths *p,
+				  const struct strv *argv, struct error *err)
 {
 	auto_free const char **copy = xcalloc(argv->n + 1, sizeof(*copy));
 

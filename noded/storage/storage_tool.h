@@ -29,8 +29,8 @@ WAITS int storage_tool_run(const struct paths *p, const char *const *argv,
 /* The same, and fail with what it said unless it exits with 0. */
 WAITS int storage_tool_check(const struct paths *p, const char *const *argv,
 			     struct error *err);
-WAITS int storage_tool_check_strv(const struct paths *p, const struct strv *argv,
-				  struct error *err);
+WAITS int storage_tool_check_strv(const struct paths *p,
+				  const struct strv *argv, struct error *err);
 
 /* The same; what it printed, to be freed. */
 WAITS char *storage_tool_read(const struct paths *p, const char *const *argv,

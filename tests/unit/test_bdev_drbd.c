@@ -10,8 +10,10 @@
 #define VERSION "version: 8.4.11 (api:1/proto:86-101)\nsrcversion: F73C670A\n"
 #define COUNTERS "    ns:0 nr:0 dw:0 dr:0 al:8 bm:0 lo:0 pe:0 ua:0 ap:0\n"
 #define LINE(minor, state, roles, disks)                                       \
-	" " minor ": cs:" state " ro:" roles " ds:" disks " C r-----\n" COUNTERS
-#define CONNECTED LINE("3", "Connected", "Secondary/Primary", "UpToDate/UpToDate")
+	" " minor ": cs:" state " ro:" roles " ds:" disks " C "                \
+							  "r-----\n" COUNTERS
+#define CONNECTED                                                              \
+	LINE("3", "Connected", "Secondary/Primary", "UpToDate/UpToDate")
 #define SYNC                                                                   \
 	LINE("3", "SyncTarget", "Secondary/Primary", "Inconsistent/UpToDate")  \
 	"\t[=>..................] sync'ed: 12.5% (57344/65536)K\n"             \
@@ -22,14 +24,14 @@
 #define OWN_NET                                                                \
 	"    net {\n        cram-hmac-alg   \t\"md5\";\n"                      \
 	"        shared-secret   \t\"hidden\";\n    }\n"                       \
-	"    _remote_host {\n        address\t\t\tipv4 10.0.0.2:11000;\n"     \
+	"    _remote_host {\n        address\t\t\tipv4 10.0.0.2:11000;\n"      \
 	"    }\n"
 #define ADDRESS "        address\t\t\tipv4 10.0.0.1:11000;\n"
 #define DISK(name)                                                             \
-	"        volume 0 {\n            device\t\t\tminor 3;\n"              \
-	"            disk\t\t\t\"/dev/xenvg/" name "_data\";\n"               \
-	"            meta-disk\t\t\t\"/dev/xenvg/" name "_meta\";\n"          \
-	"            disk {\n                size            \t131072s; # "   \
+	"        volume 0 {\n            device\t\t\tminor 3;\n"               \
+	"            disk\t\t\t\"/dev/xenvg/" name "_data\";\n"                \
+	"            meta-disk\t\t\t\"/dev/xenvg/" name "_meta\";\n"           \
+	"            disk {\n                size            \t131072s; # "    \
 	"bytes\n            }\n        }\n"
 
 static struct test_node node;
@@ -44,8 +46,8 @@ static void set_proc(const char *devices)
 
 static void setup(void)
 {
-	static const char *const programs[] = {"lvs",	    "lvchange",
-					       "drbdsetup", "drbdmeta",
+	static const char *const programs[] = {"lvs",	       "lvchange",
+					       "drbdsetup",    "drbdmeta",
 					       "drbd-connect", "lvremove"};
 	auto_free char *meta = NULL;
 
@@ -78,19 +80,19 @@ static json_t *volume(const char *name, int mib)
 
 static json_t *mirror(void)
 {
-	return json_make(
-		"{s:s, s:[s, s, i, i, i, s], s:s, s:i, s:[o, o], s:s, "
-		"s:{s:s, s:s, s:i, s:i}, "
-		"s:{s:i, s:s, s:b, s:s, s:s, s:s, s:b, s:i, s:i}}",
-		"dev_type", "drbd", "logical_id", "n1", "n2", 11000, 3, 5,
-		"hidden", "iv_name", "disk/0", "size", 64, "children",
-		volume("a_data", 64), volume("a_meta", 128), "uuid", "u1",
-		"dynamic_params", "local-ip", "10.0.0.1", "remote-ip",
-		"10.0.0.2", "local-minor", 3, "remote-minor", 5, "params",
-		"resync-rate", 61440, "disabled-barriers", "n",
-		"disable-meta-flush", 0, "disk-custom", "", "net-custom", "",
-		"protocol", "C", "dynamic-resync", 0, "c-plan-ahead", 20,
-		"c-max-rate", 9000);
+	return json_make("{s:s, s:[s, s, i, i, i, s], s:s, s:i, s:[o, o], s:s, "
+			 "s:{s:s, s:s, s:i, s:i}, "
+			 "s:{s:i, s:s, s:b, s:s, s:s, s:s, s:b, s:i, s:i}}",
+			 "dev_type", "drbd", "logical_id", "n1", "n2", 11000, 3,
+			 5, "hidden", "iv_name", "disk/0", "size", 64,
+			 "children", volume("a_data", 64),
+			 volume("a_meta", 128), "uuid", "u1", "dynamic_params",
+			 "local-ip", "10.0.0.1", "remote-ip", "10.0.0.2",
+			 "local-minor", 3, "remote-minor", 5, "params",
+			 "resync-rate", 61440, "disabled-barriers", "n",
+			 "disable-meta-flush", 0, "disk-custom", "",
+			 "net-custom", "", "protocol", "C", "dynamic-resync", 0,
+			 "c-plan-ahead", 20, "c-max-rate", 9000);
 }
 
 static void ok(const char *call, json_t *args STEALS)
@@ -119,15 +121,14 @@ static void assemble(json_t *disk STEALS)
 
 Test(bdev_drbd, a_new_mirror_gets_fresh_metadata_and_its_data_count)
 {
-	ok("blockdev_create", json_make("[o, i, s, b, s, b]", mirror(), 64,
-					"web1", 1, "info", 0));
+	ok("blockdev_create",
+	   json_make("[o, i, s, b, s, b]", mirror(), 64, "web1", 1, "info", 0));
 	standin_did(&node,
-		    START
-		    "drbdmeta --force /dev/drbd3 v08 /dev/xenvg/a_meta "
-		    "flex-external create-md\n" START
-		    "drbdsetup new-resource resource3\n"
-		    "drbdsetup new-minor resource3 3 0\n" ATTACH
-		    "\ndrbd-connect \ndrbdsetup primary 3 --force");
+		    START "drbdmeta --force /dev/drbd3 v08 /dev/xenvg/a_meta "
+			  "flex-external create-md\n" START
+			  "drbdsetup new-resource resource3\n"
+			  "drbdsetup new-minor resource3 3 0\n" ATTACH
+			  "\ndrbd-connect \ndrbdsetup primary 3 --force");
 }
 
 Test(bdev_drbd, the_secret_is_in_no_argument_error_or_log)
@@ -139,16 +140,16 @@ Test(bdev_drbd, the_secret_is_in_no_argument_error_or_log)
 	cr_assert_null(strstr(log, "hidden"), "%s", log);
 	input = test_node_read(&node, STANDIN_FOLDER "drbd-connect.input");
 	cr_assert_not_null(input);
-	cr_assert_str_eq(input,
-			 "{\"resource\":\"resource3\",\"local\":\"10.0.0.1\","
-			 "\"remote\":\"10.0.0.2\",\"port\":11000,\"protocol\":"
-			 "\"C\",\"two-primaries\":false,\"secret\":\"hidden\"}");
+	cr_assert_str_eq(
+		input, "{\"resource\":\"resource3\",\"local\":\"10.0.0.1\","
+		       "\"remote\":\"10.0.0.2\",\"port\":11000,\"protocol\":"
+		       "\"C\",\"two-primaries\":false,\"secret\":\"hidden\"}");
 	standin_say(&node, "drbd-connect.err", "no way");
-	test_node_fails(&node, "blockdev_assemble",
-			json_make("[o, {s:s}, b, i]", mirror(), "name", "web1",
-				  0, 0),
-			"can't setup network: drbd-connect exited with exit "
-			"code 5: no way");
+	test_node_fails(
+		&node, "blockdev_assemble",
+		json_make("[o, {s:s}, b, i]", mirror(), "name", "web1", 0, 0),
+		"can't setup network: drbd-connect exited with exit "
+		"code 5: no way");
 }
 
 Test(bdev_drbd, a_running_device_of_the_disk_only_gets_its_parameters)
@@ -160,11 +161,11 @@ Test(bdev_drbd, a_running_device_of_the_disk_only_gets_its_parameters)
 		    SHOW(ADDRESS DISK("a"), OWN_NET));
 	assemble(json_incref(disk));
 	standin_did(&node, START TUNE);
-	json_object_set_new(
-		disk, "params",
-		json_make("{s:b, s:i, s:i, s:s, s:b}", "dynamic-resync", 1,
-			  "c-plan-ahead", 20, "c-max-rate", 9000,
-			  "disabled-barriers", "bf", "disable-meta-flush", 1));
+	json_object_set_new(disk, "params",
+			    json_make("{s:b, s:i, s:i, s:s, s:b}",
+				      "dynamic-resync", 1, "c-plan-ahead", 20,
+				      "c-max-rate", 9000, "disabled-barriers",
+				      "bf", "disable-meta-flush", 1));
 	assemble(disk);
 	standin_did(&node, START
 		    "drbdsetup disk-options 3 --c-plan-ahead 20 --c-max-rate "
@@ -203,14 +204,14 @@ Test(bdev_drbd, a_minor_of_somebody_else_is_never_touched)
 	set_proc(CONNECTED);
 	standin_say(&node, "drbdsetup.show.out",
 		    SHOW(ADDRESS DISK("other"), OWN_NET));
-	test_node_fails(&node, "blockdev_assemble",
-			json_make("[o, {s:s}, b, i]", mirror(), "name", "web1",
-				  0, 0),
-			"in use by another device (disk "
-			"/dev/xenvg/other_data");
+	test_node_fails(
+		&node, "blockdev_assemble",
+		json_make("[o, {s:s}, b, i]", mirror(), "name", "web1", 0, 0),
+		"in use by another device (disk "
+		"/dev/xenvg/other_data");
 	test_node_fails(&node, "blockdev_create",
-			json_make("[o, i, s, b, s, b]", mirror(), 64, "web1",
-				  1, "info", 0),
+			json_make("[o, i, s, b, s, b]", mirror(), 64, "web1", 1,
+				  "info", 0),
 			"minor is already in use");
 	test_node_fails(&node, "drbd_disconnect_net",
 			json_make("[[o]]", mirror()), "another device");
@@ -323,7 +324,8 @@ static json_t *without_volumes(void)
 Test(bdev_drbd, a_sync_has_a_percentage_and_an_end)
 {
 	set_proc(SYNC);
-	expect("blockdev_getmirrorstatus", json_make("[[o]]", without_volumes()),
+	expect("blockdev_getmirrorstatus",
+	       json_make("[[o]]", without_volumes()),
 	       "[{\"dev_path\":\"/dev/drbd3\",\"major\":147,\"minor\":3,"
 	       "\"sync_percent\":12.5,\"estimated_time\":65,"
 	       "\"is_degraded\":true,\"ldisk_status\":3}]");
@@ -373,13 +375,13 @@ Test(bdev_drbd, another_version_is_looked_at_but_not_changed)
 	test_node_write(&node, "/proc/drbd",
 			"version: 9.2.4 (api:2/proto:86-121)\n", 0644);
 	test_node_fails(&node, "blockdev_create",
-			json_make("[o, i, s, b, s, b]", mirror(), 64, "web1",
-				  1, "info", 0),
+			json_make("[o, i, s, b, s, b]", mirror(), 64, "web1", 1,
+				  "info", 0),
 			"drives 8.4 alone");
 	test_node_write(&node, "/proc/drbd", "what?\n", 0644);
 	test_node_fails(&node, "blockdev_create",
-			json_make("[o, i, s, b, s, b]", mirror(), 64, "web1",
-				  1, "info", 0),
+			json_make("[o, i, s, b, s, b]", mirror(), 64, "web1", 1,
+				  "info", 0),
 			"Can't parse DRBD version");
 }
 
@@ -407,9 +409,8 @@ Test(bdev_drbd, each_part_of_a_line_may_be_missing_or_absurd)
 
 	for (size_t from = 0; from < len; from++)
 		for (size_t n = 1; n < 12 && from + n <= len; n++) {
-			auto_free char *text =
-				xprintf("%.*s%s", (int)from, whole,
-					whole + from + n);
+			auto_free char *text = xprintf("%.*s%s", (int)from,
+						       whole, whole + from + n);
 			auto_json json_t *minors = drbd_status_minors(text);
 			struct drbd_status s;
 			int rc = drbd_status_find(text, 3, &s, &err);
@@ -480,7 +481,8 @@ Test(bdev_drbd, a_split_brain_counts_until_the_next_connection)
 	"\"connection-state\":\"Connected\", \"congested\":false, "            \
 	"\"peer-role\":\"Secondary\", \"peer_devices\":[{\"volume\":0, "       \
 	"\"replication-state\":\"SyncSource\", "                               \
-	"\"peer-disk-state\":\"Inconsistent\", \"percent-in-sync\":42.25}]}]}]"
+	"\"peer-disk-state\":\"Inconsistent\", "                               \
+	"\"percent-in-sync\":42.25}]}]}]"
 
 static json_t *nine(void)
 {
@@ -493,15 +495,15 @@ static json_t *nine(void)
 Test(bdev_drbd, version_9_tells_the_same_in_json)
 {
 	auto_json json_t *value = nine();
-	auto_json json_t *minors = drbd_status9_minors(value);
+	auto_json json_t *minors = drbd_status_minors9(value);
 	struct drbd_status s;
 
-	cr_assert_eq(drbd_status9_find(value, 3, &s, &err), 1);
+	cr_assert_eq(drbd_status_find9(value, 3, &s, &err), 1);
 	cr_assert_str_eq(s.state, "SyncSource");
 	cr_assert_str_eq(s.role, "Primary");
 	cr_assert_str_eq(s.peer_disk, "Inconsistent");
 	cr_assert_float_eq(s.percent, 42.25, 0.001);
-	cr_assert_eq(drbd_status9_find(value, 4, &s, &err), 0);
+	cr_assert_eq(drbd_status_find9(value, 4, &s, &err), 0);
 	cr_assert_eq(json_array_size(minors), 1);
 }
 
@@ -513,18 +515,18 @@ static void absurd(json_t *root, json_t *at)
 	json_t *item;
 	void *next;
 
-	json_object_foreach_safe (at, next, key, item) {
+	json_object_foreach_safe(at, next, key, item)
+	{
 		json_t *kept = json_incref(item);
 
 		for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
 			struct drbd_status s;
 
-			json_object_set_new(at, key,
-					    json_parse(values[i],
-						       strlen(values[i]),
-						       &err));
-			drbd_status9_find(root, 3, &s, &err);
-			json_decref(drbd_status9_minors(root));
+			json_object_set_new(
+				at, key,
+				json_parse(values[i], strlen(values[i]), &err));
+			drbd_status_find9(root, 3, &s, &err);
+			json_decref(drbd_status_minors9(root));
 		}
 		json_object_set_new(at, key, kept);
 		absurd(root, kept);
@@ -539,7 +541,7 @@ Test(bdev_drbd, each_value_of_the_json_may_be_absurd)
 	struct drbd_status s;
 
 	absurd(value, value);
-	cr_assert_eq(drbd_status9_find(value, 3, &s, &err), 1);
+	cr_assert_eq(drbd_status_find9(value, 3, &s, &err), 1);
 }
 
 Test(bdev_drbd, what_show_prints_may_be_cut_anywhere)

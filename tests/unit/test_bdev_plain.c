@@ -149,11 +149,11 @@ Test(bdev_plain, thin_volumes_are_made_in_their_pool)
 {
 	json_t *disk = volume("t.disk0");
 
-	json_object_set_new(disk, "params",
-			    json_make("{s:i, s:s}", "stripes", 1, "thin-pool",
-				      "pool"));
-	json_decref(
-		test_node_ok(&node, "blockdev_create", create_args(disk, false)));
+	json_object_set_new(
+		disk, "params",
+		json_make("{s:i, s:s}", "stripes", 1, "thin-pool", "pool"));
+	json_decref(test_node_ok(&node, "blockdev_create",
+				 create_args(disk, false)));
 	standin_did(&node, "lvcreate -Wn -V64m -nt.disk0 --addtag "
 			   "originstname+web1 -T xenvg/pool");
 }
@@ -183,8 +183,8 @@ Test(bdev_plain, removing_twice_is_no_error)
 
 Test(bdev_plain, growing_twice_grows_once)
 {
-	auto_json json_t *args = json_make("[o, i, b, b, b]", volume("a.disk0"),
-					   6, 0, 1, 0);
+	auto_json json_t *args =
+		json_make("[o, i, b, b, b]", volume("a.disk0"), 6, 0, 1, 0);
 
 	json_decref(test_node_ok(&node, "blockdev_grow", json_incref(args)));
 	standin_did(&node, "lvextend -L +8192k --alloc contiguous "
@@ -199,9 +199,9 @@ Test(bdev_plain, growing_twice_grows_once)
 
 Test(bdev_plain, a_dry_run_only_asks_lvm)
 {
-	json_decref(test_node_ok(&node, "blockdev_grow",
-				 json_make("[o, i, b, b, b]", volume("a.disk0"),
-					   4, 1, 1, 0)));
+	json_decref(test_node_ok(
+		&node, "blockdev_grow",
+		json_make("[o, i, b, b, b]", volume("a.disk0"), 4, 1, 1, 0)));
 	standin_did(&node, "lvextend -L +4096k --test --alloc contiguous "
 			   "/dev/xenvg/a.disk0");
 }
@@ -219,10 +219,10 @@ Test(bdev_plain, renaming_twice_is_no_error)
 			"\"vg_extent_size\":\"4194304\"}"));
 	json_decref(test_node_ok(&node, "blockdev_rename", json_incref(args)));
 	standin_did(&node, "");
-	test_node_fails(&node, "blockdev_rename",
-			json_make("[[[o, [s, s]]]]", volume("a.disk0"), "other",
-				  "b"),
-			"stays in its volume group");
+	test_node_fails(
+		&node, "blockdev_rename",
+		json_make("[[[o, [s, s]]]]", volume("a.disk0"), "other", "b"),
+		"stays in its volume group");
 }
 
 Test(bdev_plain, a_snapshot_never_takes_the_place_of_a_volume)
@@ -234,31 +234,31 @@ Test(bdev_plain, a_snapshot_never_takes_the_place_of_a_volume)
 
 	cr_assert_str_eq(text, "[\"xenvg\",\"snap\"]");
 	standin_did(&node, "lvcreate -L32m -s -nsnap /dev/xenvg/a.disk0");
-	test_node_fails(&node, "blockdev_snapshot",
-			json_make("[o, s, i]", volume("a.disk0"), "a.disk0",
-				  32),
-			"exists and is no snapshot");
+	test_node_fails(
+		&node, "blockdev_snapshot",
+		json_make("[o, s, i]", volume("a.disk0"), "a.disk0", 32),
+		"exists and is no snapshot");
 }
 
 Test(bdev_plain, its_owner_changes_in_one_command)
 {
-	json_decref(test_node_ok(&node, "blockdev_setinfo",
-				 json_make("[o, s]", volume("a.disk0"),
-					   "originstname+web 2")));
+	json_decref(test_node_ok(
+		&node, "blockdev_setinfo",
+		json_make("[o, s]", volume("a.disk0"), "originstname+web 2")));
 	standin_did(&node, "lvchange --deltag originstname+web1 --addtag "
 			   "originstname+web_2 /dev/xenvg/a.disk0");
-	json_decref(test_node_ok(&node, "blockdev_setinfo",
-				 json_make("[o, s]", volume("a.disk0"),
-					   "originstname+web1")));
+	json_decref(test_node_ok(
+		&node, "blockdev_setinfo",
+		json_make("[o, s]", volume("a.disk0"), "originstname+web1")));
 	standin_did(&node, "");
 }
 
 Test(bdev_plain, many_disks_are_one_question)
 {
-	auto_json json_t *all = test_node_ok(
-		&node, "blockdev_getmirrorstatus_multi",
-		json_make("[[o, o, o]]", volume("a.disk0"), volume("a.disk0"),
-			  volume("gone")));
+	auto_json json_t *all =
+		test_node_ok(&node, "blockdev_getmirrorstatus_multi",
+			     json_make("[[o, o, o]]", volume("a.disk0"),
+				       volume("a.disk0"), volume("gone")));
 	auto_free char *text = json_text(all);
 	auto_free char *log = standin_log(&node);
 
@@ -326,9 +326,9 @@ Test(bdev_plain, each_field_may_be_missing_or_absurd)
 			rc = lvm_volume_find(rows, "xenvg", "a.disk0", &v,
 					     &err);
 			list = lvm_list(rows, NULL);
-			cr_assert(rc != 1 || (v.bytes >= 0 &&
-					      v.extent_bytes > 0 &&
-					      v.stripes >= 1));
+			cr_assert(rc != 1 ||
+				  (v.bytes >= 0 && v.extent_bytes > 0 &&
+				   v.stripes >= 1));
 			cr_assert_leq(json_object_size(list), 1);
 		}
 }
@@ -387,8 +387,7 @@ Test(bdev_plain, a_group_is_repaired_by_force_only_where_that_is_needed)
 		    "{\"report\":[{\"vg\":[{\"vg_name\":\"xenvg\", "
 		    "\"vg_size\":\"8\", \"vg_free\":\"4\", "
 		    "\"vg_attr\":\"wz-pn-\"}]}]}");
-	test_node_fails(&node, "storage_execute", args,
-			"still not consistent");
+	test_node_fails(&node, "storage_execute", args, "still not consistent");
 	standin_did(&node, "vgreduce --removemissing xenvg\n"
 			   "vgreduce --removemissing --force xenvg");
 }

@@ -2,10 +2,10 @@
 /* OP_BACKUP_EXPORT: write the data of an instance's disks, by the export script
  * of its OS, into files on a node, with a description for the import.
  *
- * Snapshots of the disks are copied while the instance runs again.  Storage that
- * cannot make any keeps it down during the export, which its owner has to allow
- * (long_sleep).  After any failure an instance
- * that ran is started again. */
+ * Snapshots of the disks are copied while the instance runs again.  Storage
+ * that cannot make any keeps it down during the export, which its owner has to
+ * allow (long_sleep).  After any failure an instance that ran is started again.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -34,9 +34,9 @@ struct export
 	bool stopped; /* we have stopped it */
 	bool zeroes;  /* its free space, before: */
 	struct helper helper;
-	bool dark;   /* the helper stopped its disks */
-	bool active; /* we started its disks */
-	bool began;  /* there may be files on the target */
+	bool dark;	   /* the helper stopped its disks */
+	bool active;	   /* we started its disks */
+	bool began;	   /* there may be files on the target */
 	json_t *snapshots; /* of its disks, or NULL */
 };
 
@@ -100,8 +100,8 @@ static int check_options(const struct op_backup_export *op, struct error *err)
 
 static bool makes_snapshots(struct lu *lu)
 {
-	return snapshots_can(config_instance_template(lu->m->config,
-						      export_of(lu)->inst));
+	return snapshots_can(
+		config_instance_template(lu->m->config, export_of(lu)->inst));
 }
 
 /* A running instance has to be stopped while its disks are copied, if their
@@ -345,9 +345,8 @@ static WAITS int bring_disk(struct lu *lu, const json_t *carried, size_t i,
 	const struct op_backup_export *op = lu->op;
 	struct export *e = export_of(lu);
 	const json_t *disk = json_array_get(json_get(carried, "disks_info"), i);
-	const json_t *copied = e->snapshots == NULL
-				       ? disk
-				       : json_array_get(e->snapshots, i);
+	const json_t *copied =
+		e->snapshots == NULL ? disk : json_array_get(e->snapshots, i);
 	bool script = *inst_os(carried) != '\0';
 	auto_free char *path =
 		xprintf("%s/%s.new/%s", paths_plain(PATH_EXPORT_DIR),

@@ -77,8 +77,8 @@ static WAITS int make_room(struct lu *lu, struct error *err)
 }
 
 WAITS /* What the target has of mirrored disks must be the newest data. */
-static WAITS int check_disks(struct lu *lu, bool ignore_consistency,
-			     struct error *err)
+	static WAITS int
+	check_disks(struct lu *lu, bool ignore_consistency, struct error *err)
 {
 	struct move *m = move_of(lu);
 	const json_t *node = config_get(lu->m->config, CONFIG_NODE, m->source);

@@ -317,8 +317,7 @@ static WAITS int migrate(struct lu *lu, struct error *err)
 	info = migration_info(lu, err);
 	if (info == NULL)
 		return -1;
-	if (!move_mirror_is(lu) &&
-	    disks_start(lu, m->inst, m->target, err) < 0)
+	if (!move_mirror_is(lu) && disks_start(lu, m->inst, m->target, err) < 0)
 		return -1;
 	if (share_disks(lu, err) < 0 || send_memory(lu, info, err) < 0) {
 		revert(lu, info);

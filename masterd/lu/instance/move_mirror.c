@@ -17,8 +17,8 @@
 
 bool move_mirror_is(struct lu *lu)
 {
-	return template_is_pair(config_instance_template(lu->m->config,
-							 move_of(lu)->inst));
+	return template_is_pair(
+		config_instance_template(lu->m->config, move_of(lu)->inst));
 }
 
 int move_mirror_choose(struct lu *lu, bool named, struct error *err)
@@ -44,27 +44,28 @@ int move_mirror_choose(struct lu *lu, bool named, struct error *err)
 
 static int degraded(struct lu *lu, const json_t *disk, struct error *err)
 {
-	return error_set(err, ERR_EXEC, NULL,
-			 "Disk %s is degraded or not fully synchronized on "
-			 "target node %s, aborting; gnt-instance activate-disks "
-			 "connects the two sides",
-			 disk_iv_name(disk),
-			 lu_node_name(lu, move_of(lu)->target));
+	return error_set(
+		err, ERR_EXEC, NULL,
+		"Disk %s is degraded or not fully synchronized on "
+		"target node %s, aborting; gnt-instance activate-disks "
+		"connects the two sides",
+		disk_iv_name(disk), lu_node_name(lu, move_of(lu)->target));
 }
 
 WAITS int move_mirror_check(struct lu *lu, struct error *err)
 {
 	struct move *m = move_of(lu);
 	auto_json json_t *disks = inst_rpc_disks(lu, m->inst);
-	auto_json json_t *all =
-		disks_mirror_status(lu, m->target, disks, err);
+	auto_json json_t *all = disks_mirror_status(lu, m->target, disks, err);
 
 	if (all == NULL)
 		return -1;
-	for (size_t i = 0; i < json_array_size(disks); i++)
-		if (json_int(json_array_get(all, i), "ldisk_status", 0) !=
-		    LDISK_OKAY)
+	for (size_t i = 0; i < json_array_size(disks); i++) {
+		const json_t *status = json_array_get(all, i);
+
+		if (json_int(status, "ldisk_status", 0) != LDISK_OKAY)
 			return degraded(lu, json_array_get(disks, i), err);
+	}
 	return 0;
 }
 

@@ -27,10 +27,10 @@ static WAITS json_t *take_one(struct lu *lu, const json_t *disk,
 			      const char *node, struct error *err)
 {
 	const json_t *volume = volume_of(disk);
-	auto_free char *name =
-		xprintf("%s.snap", json_string_value(json_array_get(
-					   disk_logical_id(volume), 1))
-					   ?: "");
+	auto_free char *name = xprintf(
+		"%s.snap",
+		json_string_value(json_array_get(disk_logical_id(volume), 1))
+			?: "");
 	json_t *snapshot = json_copy(json_unconst(volume));
 	auto_json json_t *id = NULL;
 
