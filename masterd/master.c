@@ -149,6 +149,7 @@ struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 	m->rpc = noderpc_create(transport);
 	noderpc_set_term(m->rpc, m->role.term);
 	noderpc_set_fenced(m->rpc, on_fenced, m);
+	noderpc_set_fill(m->rpc, config_fill_devices, m->config);
 	m->ssh_keys = ssh_keys_create(disk, paths, m->config, m->rpc);
 	m->reserve = reserve_create(m->config);
 	m->kept = iallocator_kept_create();

@@ -200,4 +200,9 @@ WAITS int config_commit(struct config *c, struct error *err);
  * (gnt-cluster redist-conf). */
 WAITS int config_redistribute(struct config *c, struct error *err);
 
+/* Put into the arguments of a call to a node what its mirrored disks are there:
+ * their `dynamic_params`.  For noderpc_set_fill(), with the config as its
+ * arg. */
+void config_fill_devices(void *config, const json_t *node, json_t *args);
+
 #endif

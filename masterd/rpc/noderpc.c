@@ -25,6 +25,8 @@ struct noderpc {
 	bool is_fenced;
 	void (*fenced)(void *arg, const struct error *err);
 	void *fenced_arg;
+	void (*fill)(void *arg, const json_t *node, json_t *args);
+	void *fill_arg;
 	struct table heard;    /* address -> struct heard */
 	struct list abandoned; /* struct noderpc_fanout */
 };
@@ -139,6 +141,23 @@ void noderpc_set_fenced(struct noderpc *r,
 {
 	r->fenced = fenced;
 	r->fenced_arg = arg;
+}
+
+void noderpc_set_fill(struct noderpc *r,
+		      void (*fill)(void *arg, const json_t *node, json_t *args),
+		      void *arg)
+{
+	r->fill = fill;
+	r->fill_arg = arg;
+}
+
+/* The arguments for this node as text, to be freed. */
+static char *args_text(const struct noderpc *r, const json_t *node,
+		       json_t *args)
+{
+	if (r->fill != NULL)
+		r->fill(r->fill_arg, node, args);
+	return json_text(args);
 }
 
 bool noderpc_is_fenced(const struct noderpc *r)
@@ -318,9 +337,10 @@ static void call_one(struct noderpc *r, struct sent *sent, const char *common,
 		     unsigned timeout_ms)
 {
 	struct node_result *result = sent->result;
-	auto_free char *own = result->own.procedure == NULL
-				      ? NULL
-				      : json_text(result->own.args);
+	auto_free char *own =
+		result->own.procedure == NULL
+			? NULL
+			: args_text(r, result->node, result->own.args);
 	const char *body = own == NULL ? common : own;
 
 	if (task_interrupted()) {
@@ -455,7 +475,7 @@ static WAITS json_t *call_node(struct noderpc *r, const json_t *node,
 WAITS json_t *noderpc_call(struct noderpc *r, const json_t *node,
 			   struct rpc_request request, struct error *err)
 {
-	auto_free char *args = json_text(request.args);
+	auto_free char *args = args_text(r, node, request.args);
 
 	json_decref(request.args);
 	return call_node(r, node, request.procedure, args, request.timeout_ms,

@@ -63,6 +63,13 @@ void noderpc_set_fenced(struct noderpc *r,
 			void *arg);
 bool noderpc_is_fenced(const struct noderpc *r);
 
+/* fill() is called with the arguments of each call to one node before they
+ * become text, to put in what depends on the node.  The common arguments of
+ * noderpc_call_many() go out as they are. */
+void noderpc_set_fill(struct noderpc *r,
+		      void (*fill)(void *arg, const json_t *node, json_t *args),
+		      void *arg);
+
 /* Call a node (its configuration object).  The payload, to be freed (JSON null
  * for none); NULL with err: what the node answered, that the call or its answer
  * is too long (ERR_EXEC) or the answer is not of the kind that the table of

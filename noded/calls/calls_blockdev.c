@@ -8,9 +8,6 @@
 #include "noded/instance/image.h"
 #include "noded/storage/bdev.h"
 
-/* Ganeti's ldisk_status of a disk that is fine. */
-#define LDISK_OKAY 1
-
 static json_t *null_or_error(int rc)
 {
 	return rc < 0 ? NULL : json_null();
@@ -33,11 +30,18 @@ WAITS json_t *call_blockdev_create(struct call *c,
 				   struct error *err)
 {
 	const struct bdev_class *class = bdev_of(args->disk, err);
+	const struct bdev_new new = {
+		.size_mib = args->size_mib,
+		.info = args->info,
+		.primary = args->on_primary,
+		.exclusive = args->exclusive_storage,
+	};
 
 	if (class == NULL)
 		return NULL;
-	if (class->create(c->paths, args->disk, args->size_mib, err) < 0 ||
-	    keep_info(c, class, args->disk, args->info, err) < 0) {
+	if (class->create(c->paths, args->disk, &new, err) < 0 ||
+	    (!class->create_keeps_info &&
+	     keep_info(c, class, args->disk, args->info, err) < 0)) {
 		error_wrap(err, "Can't create block device");
 		return NULL;
 	}
@@ -99,6 +103,7 @@ call_blockdev_assemble(struct call *c,
 				       : json_str(args->owner, "name", "");
 	auto_free char *file = NULL, *link = NULL;
 	auto_free char *virtual_file = NULL, *virtual_link = NULL;
+	auto_free char *uri = NULL;
 
 	if (class == NULL || check_instance_name(c, instance, err) < 0)
 		return NULL;
@@ -115,7 +120,8 @@ call_blockdev_assemble(struct call *c,
 	link = bdev_link_path(c->paths, instance, args->index);
 	virtual_file = paths_virtual(c->paths, file);
 	virtual_link = paths_virtual(c->paths, link);
-	return json_make("[s, s, n]", virtual_file, virtual_link);
+	uri = class->uri != NULL ? class->uri(args->disk) : NULL;
+	return json_make("[s, s, s?]", virtual_file, virtual_link, uri);
 }
 
 WAITS json_t *
@@ -198,37 +204,18 @@ WAITS json_t *call_blockdev_close(struct call *c,
 	return json_null();
 }
 
-/* Ganeti's BlockDevStatus; JSON null when the disk does not exist, NULL with
- * err when that cannot be found out. */
-static WAITS json_t *disk_status(const struct paths *p, const json_t *disk,
-				 struct error *err)
-{
-	const struct bdev_class *class = bdev_of(disk, err);
-	auto_free char *file = NULL, *virtual_file = NULL;
-	int rc;
-
-	if (class == NULL)
-		return NULL;
-	rc = class->find(p, disk, &file, err);
-	if (rc <= 0)
-		return null_or_error(rc);
-	virtual_file = paths_virtual(p, file);
-	return json_make("{s:s, s:b, s:i}", "dev_path", virtual_file,
-			 "is_degraded", 0, "ldisk_status", LDISK_OKAY);
-}
-
 WAITS json_t *call_blockdev_find(struct call *c,
 				 const struct rpc_args_blockdev_find *args,
 				 struct error *err)
 {
-	return disk_status(c->paths, args->disk, err);
+	return bdev_status(c->paths, args->disk, NULL, err);
 }
 
-/* The same; a disk that does not exist is an error. */
+/* Of a disk that has to exist. */
 static WAITS json_t *need_status(const struct paths *p, const json_t *disk,
-				 struct error *err)
+				 struct bdev_look *look, struct error *err)
 {
-	json_t *status = disk_status(p, disk, err);
+	json_t *status = bdev_status(p, disk, look, err);
 	auto_free char *id = NULL;
 
 	if (!json_is_null(status))
@@ -243,12 +230,13 @@ WAITS json_t *call_blockdev_getmirrorstatus(
 	struct call *c, const struct rpc_args_blockdev_getmirrorstatus *args,
 	struct error *err)
 {
+	auto_look struct bdev_look look = {0};
 	auto_json json_t *result = json_array();
 	const json_t *disk;
 	size_t i;
 
 	json_array_foreach (args->disks, i, disk) {
-		json_t *status = need_status(c->paths, disk, err);
+		json_t *status = need_status(c->paths, disk, &look, err);
 
 		if (status == NULL)
 			return NULL;
@@ -264,6 +252,7 @@ WAITS json_t *call_blockdev_getmirrorstatus_multi(
 	const struct rpc_args_blockdev_getmirrorstatus_multi *args,
 	struct error *err)
 {
+	auto_look struct bdev_look look = {0};
 	json_t *result = json_array();
 	const json_t *disk;
 	size_t i;
@@ -271,7 +260,7 @@ WAITS json_t *call_blockdev_getmirrorstatus_multi(
 	(void)err;
 	json_array_foreach (args->disks, i, disk) {
 		struct error bad;
-		json_t *status = need_status(c->paths, disk, &bad);
+		json_t *status = need_status(c->paths, disk, &look, &bad);
 
 		json_array_append_new(
 			result, status != NULL
@@ -294,11 +283,18 @@ call_blockdev_getdimensions(struct call *c,
 		const struct bdev_class *class = bdev_of(disk, err);
 		int64_t bytes =
 			class != NULL ? class->size(c->paths, disk, err) : -1;
+		int64_t spindles = bytes < 0 || class->spindles == NULL
+					   ? -1
+					   : class->spindles(c->paths, disk);
 
 		json_array_append_new(
 			result,
-			bytes < 0 ? json_null()
-				  : json_make("[I, n]", (json_int_t)bytes));
+			bytes < 0
+				? json_null()
+				: json_make("[I, o]", (json_int_t)bytes,
+					    spindles < 0
+						    ? json_null()
+						    : json_integer(spindles)));
 	}
 	return result;
 }
@@ -308,6 +304,12 @@ WAITS json_t *call_blockdev_grow(struct call *c,
 				 struct error *err)
 {
 	const struct bdev_class *class = bdev_of(args->disk, err);
+	const struct bdev_growth growth = {
+		.amount_mib = args->more_mib,
+		.dry_run = args->dry_run,
+		.backing_store = args->backing_store,
+		.exclusive = args->exclusive_storage,
+	};
 
 	if (class == NULL)
 		return NULL;
@@ -316,8 +318,7 @@ WAITS json_t *call_blockdev_grow(struct call *c,
 			  "Disks of type '%s' cannot grow", class->dev_type);
 		return NULL;
 	}
-	if (class->grow(c->paths, args->disk, args->more_mib, args->dry_run,
-			args->backing_store, err) < 0) {
+	if (class->grow(c->paths, args->disk, &growth, err) < 0) {
 		error_wrap(err, "Failed to grow block device");
 		return NULL;
 	}
@@ -389,6 +390,25 @@ WAITS json_t *call_blockdev_wipe(struct call *c,
 	}
 	return null_or_error(class->wipe(c->paths, args->disk, args->offset_mib,
 					 args->size_mib, err));
+}
+
+WAITS json_t *
+call_blockdev_snapshot(struct call *c,
+		       const struct rpc_args_blockdev_snapshot *args,
+		       struct error *err)
+{
+	const struct bdev_class *class = bdev_of(args->disk, err);
+
+	if (class == NULL)
+		return NULL;
+	if (class->snapshot == NULL) {
+		error_set(err, ERR_BLOCKDEV, NULL,
+			  "Cannot snapshot block device of type '%s'",
+			  class->dev_type);
+		return NULL;
+	}
+	return class->snapshot(c->paths, args->disk, args->snapshot_name,
+			       args->size_mib, err);
 }
 
 /* How many bytes an image may have: the size of the instance's disk, even if

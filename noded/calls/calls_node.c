@@ -19,6 +19,7 @@
 #include "lib/model/constants.h"
 #include "lib/model/kinds/template.h"
 #include "noded/calls/calls.h"
+#include "noded/calls/calls_lvm.h"
 #include "noded/core/host.h"
 #include "noded/core/noded.h"
 #include "noded/core/relay.h"
@@ -68,9 +69,21 @@ static bool is_file_storage(const char *type)
 	return s != NULL && str_eq(s->unit, storage_table[STORAGE_FILE].name);
 }
 
+/* Parameters: [exclusive] of storage on LVM, else none. */
+static WAITS bool unit_space(struct call *c, const char *type, const char *name,
+			     const json_t *params, int64_t *ret_size,
+			     int64_t *ret_free)
+{
+	if (is_file_storage(type))
+		return file_space(c->paths, name, ret_size, ret_free);
+	return call_lvm_space(c, type, name,
+			      json_is_true(json_array_get(params, 0)), ret_size,
+			      ret_free);
+}
+
 /* Data of a storage unit [type, name, parameters]; null where this node cannot
  * find out.  Ganeti's master refuses answers with further members. */
-static WAITS json_t *storage_info(const struct paths *p, const json_t *unit)
+static WAITS json_t *storage_info(struct call *c, const json_t *unit)
 {
 	const char *type = json_string_value(json_array_get(unit, 0));
 	const char *name = json_string_value(json_array_get(unit, 1));
@@ -79,8 +92,9 @@ static WAITS json_t *storage_info(const struct paths *p, const json_t *unit)
 
 	json_set_str(info, "type", type);
 	json_set_str(info, "name", name);
-	if (type == NULL || name == NULL || !is_file_storage(type) ||
-	    !file_space(p, name, &size, &free_space)) {
+	if (type == NULL || name == NULL ||
+	    !unit_space(c, type, name, json_array_get(unit, 2), &size,
+			&free_space)) {
 		json_set_str(info, "storage_size", NULL);
 		json_set_str(info, "storage_free", NULL);
 		return info;
@@ -120,7 +134,7 @@ WAITS json_t *call_node_info(struct call *c,
 		return NULL;
 	boot_id[strcspn(boot_id, "\n")] = '\0';
 	json_array_foreach (args->units, i, unit)
-		json_array_append_new(storage, storage_info(c->paths, unit));
+		json_array_append_new(storage, storage_info(c, unit));
 	json_array_foreach (args->hypervisors, i, spec) {
 		json_t *info = hypervisor_info(c->paths, spec, err);
 
@@ -206,6 +220,10 @@ WAITS json_t *call_storage_list(struct call *c,
 	auto_json json_t *rows = json_array();
 	size_t i;
 
+	if (strcmp(args->type, "lvm-vg") == 0 ||
+	    strcmp(args->type, "lvm-pv") == 0)
+		return call_lvm_rows(c, args->type, args->name, args->fields,
+				     err);
 	if (!is_file_storage(args->type)) {
 		error_set(err, ERR_STORAGE, NULL,
 			  "Storage of type '%s' is not supported by this node "

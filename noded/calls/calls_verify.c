@@ -15,12 +15,14 @@
 #include "lib/model/config/ssconf.h"
 #include "lib/model/constants.h"
 #include "noded/calls/calls.h"
+#include "noded/calls/calls_lvm.h"
 #include "noded/calls/verify_ssh.h"
 #include "noded/core/host.h"
 #include "noded/core/noded.h"
 #include "noded/hv/hv.h"
 #include "noded/instance/instance.h"
 #include "noded/scripts/osdef.h"
+#include "noded/storage/drbd.h"
 #include "noded/storage/file_place.h"
 
 /* The largest file that is compared: the configuration. */
@@ -385,18 +387,66 @@ static json_t *check_gluster_path(struct call *c, const json_t *what,
 	return json_string(text);
 }
 
-static json_t *check_no_lvm(struct call *c, const json_t *what,
-			    const json_t *all_hvparams)
+static WAITS json_t *check_volumes(struct call *c, const json_t *what,
+				   const json_t *all_hvparams)
 {
-	(void)c, (void)what, (void)all_hvparams;
-	return json_string("LVM is not supported by this node daemon");
+	(void)all_hvparams;
+	return call_lvm_check_volumes(c, what);
 }
 
-static json_t *check_no_drbd(struct call *c, const json_t *what,
-			     const json_t *all_hvparams)
+static WAITS json_t *check_groups(struct call *c, const json_t *what,
+				  const json_t *all_hvparams)
 {
-	(void)c, (void)what, (void)all_hvparams;
-	return json_string("DRBD is not supported by this node daemon");
+	(void)what, (void)all_hvparams;
+	return call_lvm_check_groups(c);
+}
+
+static WAITS json_t *check_pvs(struct call *c, const json_t *what,
+			       const json_t *all_hvparams)
+{
+	(void)all_hvparams;
+	return call_lvm_check_pvs(c, what);
+}
+
+/* What stands for this check is only true; the groups are those of pvlist. */
+static WAITS json_t *check_exclusive(struct call *c, const json_t *what,
+				     const json_t *all_hvparams)
+{
+	const json_t *asked = json_array_get(c->args, 0);
+
+	(void)what, (void)all_hvparams;
+	return call_lvm_check_exclusive(c, json_get(asked, "pvlist"));
+}
+
+static json_t *check_drbd_version(struct call *c, const json_t *what,
+				  const json_t *all_hvparams)
+{
+	struct error err;
+	auto_free char *version = drbd_version(c->paths, &err);
+
+	(void)what, (void)all_hvparams;
+	return json_string(version != NULL ? version : err.text);
+}
+
+static WAITS json_t *check_drbd_list(struct call *c, const json_t *what,
+				     const json_t *all_hvparams)
+{
+	struct error err;
+	json_t *minors = drbd_minors(c->paths, &err);
+
+	(void)what, (void)all_hvparams;
+	return minors != NULL ? minors : json_string(err.text);
+}
+
+static json_t *check_drbd_helper(struct call *c, const json_t *what,
+				 const json_t *all_hvparams)
+{
+	struct error err;
+	auto_free char *helper = drbd_helper(c->paths, &err);
+
+	(void)what, (void)all_hvparams;
+	return json_make("[b, s]", helper != NULL,
+			 helper != NULL ? helper : err.text);
 }
 
 /* vm: only on nodes that may run instances. */
@@ -417,12 +467,13 @@ static const struct check {
 	{"master-ip", false, check_master_ip},
 	{"user-scripts", false, check_scripts},
 	{"oob-paths", false, check_oob},
-	{"lvlist", true, check_no_lvm},
-	{"vglist", true, check_no_lvm},
-	{"pvlist", true, check_no_lvm},
-	{"drbd-version", true, check_no_drbd},
-	{"drbd-list", true, check_no_drbd},
-	{"drbd-helper", true, check_no_drbd},
+	{"lvlist", true, check_volumes},
+	{"vglist", true, check_groups},
+	{"pvlist", true, check_pvs},
+	{"exclusive-pvs", true, check_exclusive},
+	{"drbd-version", true, check_drbd_version},
+	{"drbd-list", true, check_drbd_list},
+	{"drbd-helper", true, check_drbd_helper},
 	{"instancelist", true, check_instances},
 	{"version", false, check_version},
 	{"hvinfo", true, check_hvinfo},

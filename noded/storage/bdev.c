@@ -42,6 +42,40 @@ const struct bdev_class *bdev_of(const json_t *disk, struct error *err)
 	return NULL;
 }
 
+void bdev_look_done(struct bdev_look *look)
+{
+	json_decref(steal(&look->volumes));
+	free(steal(&look->drbd));
+}
+
+/* Of a class that knows nothing but whether the disk is there. */
+static WAITS json_t *simple_status(const struct paths *p, const json_t *disk,
+				   const struct bdev_class *class,
+				   struct error *err)
+{
+	auto_free char *file = NULL, *virtual_file = NULL;
+	int rc = class->find(p, disk, &file, err);
+
+	if (rc <= 0)
+		return rc < 0 ? NULL : json_null();
+	virtual_file = paths_virtual(p, file);
+	return json_make("{s:s, s:b, s:i}", "dev_path", virtual_file,
+			 "is_degraded", 0, "ldisk_status", BDEV_OKAY);
+}
+
+WAITS json_t *bdev_status(const struct paths *p, const json_t *disk,
+			  struct bdev_look *look, struct error *err)
+{
+	const struct bdev_class *class = bdev_of(disk, err);
+	auto_look struct bdev_look own = {0};
+
+	if (class == NULL)
+		return NULL;
+	if (class->status == NULL)
+		return simple_status(p, disk, class, err);
+	return class->status(p, disk, look != NULL ? look : &own, err);
+}
+
 char *bdev_link_path(const struct paths *p, const char *instance, int64_t index)
 {
 	return xprintf("%s/%s:%" PRId64, path(p, PATH_INSTANCE_DISKS_DIR),

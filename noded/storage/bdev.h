@@ -18,12 +18,40 @@
 
 #define MIB (1024 * 1024)
 
+/* How a disk is to be made. */
+struct bdev_new {
+	int64_t size_mib;
+	const char *info; /* a text for the storage to keep with it, or NULL */
+	bool primary;	  /* this is the node that uses it */
+	/* It gets whole physical volumes for itself. */
+	bool exclusive;
+};
+
+/* How a disk is to grow. */
+struct bdev_growth {
+	int64_t amount_mib; /* from the size that the object has */
+	bool dry_run;
+	bool backing_store; /* what holds the data; else what is above it */
+	bool exclusive;
+};
+
+/* What was found out for one disk and serves for the next, within a call.
+ * Zeroed, it knows nothing yet. */
+struct bdev_look {
+	json_t *volumes; /* lvm_volumes() */
+	char *drbd;	 /* the text of /proc/drbd */
+};
+
+#define auto_look __attribute__((cleanup(bdev_look_done), unused))
+
 struct bdev_class {
 	const char *dev_type; /* in the configuration: "file", "plain"... */
 
+	/* create() keeps the text with the disk, setinfo() need not. */
+	bool create_keeps_info;
 	/* Make the disk.  Fails when it exists: it is somebody's data. */
 	WAITS int (*create)(const struct paths *p, const json_t *disk,
-			    int64_t size_mib, struct error *err);
+			    const struct bdev_new *new, struct error *err);
 	WAITS int (*remove)(const struct paths *p, const json_t *disk,
 			    struct error *err);
 
@@ -44,8 +72,7 @@ struct bdev_class {
 
 	/* The following may be NULL where the type has nothing to do. */
 	WAITS int (*grow)(const struct paths *p, const json_t *disk,
-			  int64_t amount_mib, bool dry_run, bool backing_store,
-			  struct error *err);
+			  const struct bdev_growth *growth, struct error *err);
 	WAITS int (*rename)(const struct paths *p, const json_t *disk,
 			    const json_t *new_id, struct error *err);
 	/* Write zeros from offset on. */
@@ -61,6 +88,21 @@ struct bdev_class {
 			  bool exclusive, struct error *err);
 	WAITS int (*close)(const struct paths *p, const json_t *disk,
 			   struct error *err);
+	/* How it is: Ganeti's BlockDevStatus, to be freed; JSON null where it
+	 * is not there.  NULL in the class: it is fine where it can be
+	 * found. */
+	WAITS json_t *(*status)(const struct paths *p, const json_t *disk,
+				struct bdev_look *look, struct error *err);
+	/* Keep what is on it now under another name; its logical id, to be
+	 * freed. */
+	WAITS json_t *(*snapshot)(const struct paths *p, const json_t *disk,
+				  const char *name, int64_t size_mib,
+				  struct error *err);
+	/* On how many physical volumes it is; -1: that has no meaning. */
+	WAITS int64_t (*spindles)(const struct paths *p, const json_t *disk);
+	/* Where a program can open the disk without a device of the kernel's:
+	 * an address for QEMU, to be freed; NULL: nowhere. */
+	char *(*uri)(const json_t *disk);
 };
 
 /* One for each template that has a driver (lib/model/kinds/templates.def). */
@@ -73,6 +115,17 @@ struct bdev_class {
 #undef DRIVEN
 #undef UNDRIVEN
 #undef DISK_TEMPLATE
+
+/* Ganeti's words for the state of what is below a disk on this node. */
+enum bdev_local { BDEV_OKAY = 1, BDEV_UNKNOWN, BDEV_SYNC, BDEV_FAULTY };
+
+/* Forget what was found out. */
+void bdev_look_done(struct bdev_look *look);
+
+/* The state of a disk as the class tells it; JSON null when it is not there,
+ * NULL with err when that cannot be found out.  `look` may be NULL. */
+WAITS json_t *bdev_status(const struct paths *p, const json_t *disk,
+			  struct bdev_look *look, struct error *err);
 
 /* The class of a disk by its dev_type. */
 const struct bdev_class *bdev_of(const json_t *disk, struct error *err);

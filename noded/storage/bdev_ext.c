@@ -30,9 +30,9 @@ static WAITS int run(const struct paths *p, const json_t *disk,
 }
 
 static WAITS int ext_create(const struct paths *p, const json_t *disk,
-			    int64_t size_mib, struct error *err)
+			    const struct bdev_new *new, struct error *err)
 {
-	return run(p, disk, &(struct ext_values){.size_mib = size_mib},
+	return run(p, disk, &(struct ext_values){.size_mib = new->size_mib},
 		   "create", NULL, err);
 }
 
@@ -108,14 +108,13 @@ static WAITS int64_t ext_size(const struct paths *p, const json_t *disk,
 }
 
 static WAITS int ext_grow(const struct paths *p, const json_t *disk,
-			  int64_t amount_mib, bool dry_run, bool backing_store,
-			  struct error *err)
+			  const struct bdev_growth *growth, struct error *err)
 {
 	struct ext_values values = {.size_mib = json_int(disk, "size", 0)};
 
-	if (!backing_store || dry_run)
+	if (!growth->backing_store || growth->dry_run)
 		return 0;
-	values.new_size_mib = values.size_mib + amount_mib;
+	values.new_size_mib = values.size_mib + growth->amount_mib;
 	return run(p, disk, &values, "grow", NULL, err);
 }
 

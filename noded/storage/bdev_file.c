@@ -194,19 +194,18 @@ static int open_disk(const struct paths *p, const json_t *disk,
 }
 
 static int grow_now(const struct paths *p, const json_t *disk,
-		    int64_t amount_mib, bool dry_run, bool backing_store,
-		    struct error *err)
+		    const struct bdev_growth *growth, struct error *err)
 {
 	const char *file;
 	auto_close int fd = open_disk(p, disk, &file, err);
 	struct stat st;
 
-	if (fd < 0 || need_size(amount_mib, err) < 0)
+	if (fd < 0 || need_size(growth->amount_mib, err) < 0)
 		return -1;
-	if (!backing_store || dry_run)
+	if (!growth->backing_store || growth->dry_run)
 		return 0;
 	if (fstat(fd, &st) < 0 ||
-	    ftruncate(fd, st.st_size + amount_mib * MIB) < 0)
+	    ftruncate(fd, st.st_size + growth->amount_mib * MIB) < 0)
 		return fail(err, file, "grow");
 	return 0;
 }
@@ -303,9 +302,9 @@ static bool go_beside(void)
 	})
 
 static WAITS int file_create(const struct paths *p, const json_t *disk,
-			     int64_t size_mib, struct error *err)
+			     const struct bdev_new *new, struct error *err)
 {
-	return BESIDE(create_now(p, disk, size_mib, err));
+	return BESIDE(create_now(p, disk, new->size_mib, err));
 }
 
 static WAITS int file_remove(const struct paths *p, const json_t *disk,
@@ -333,11 +332,9 @@ static WAITS int64_t file_size(const struct paths *p, const json_t *disk,
 }
 
 static WAITS int file_grow(const struct paths *p, const json_t *disk,
-			   int64_t amount_mib, bool dry_run, bool backing_store,
-			   struct error *err)
+			   const struct bdev_growth *growth, struct error *err)
 {
-	return BESIDE(
-		grow_now(p, disk, amount_mib, dry_run, backing_store, err));
+	return BESIDE(grow_now(p, disk, growth, err));
 }
 
 static WAITS int file_rename(const struct paths *p, const json_t *disk,

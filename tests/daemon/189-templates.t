@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Instances on storage that this node daemon does not serve: all is checked and
+# Instances on storage that nodes of a virtual cluster have not: all is checked and
 # planned as for any other, and the node says no.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/cluster.sh"
@@ -15,7 +15,7 @@ m gnt-cluster modify --vg-name=xenvg >/dev/null
 
 refused_by_node() {
     fails "an instance on $1" add web1 -t "$@"
-    like "$out" "not supported by this node daemon" "fails on the node"
+    like "$out" "not supported by this node daemon|not use the machine's" "fails on the node"
 }
 refused_by_node plain -s 4m -n node1
 refused_by_node plain --disk 0:size=4m,vg=fast -n node1
@@ -23,7 +23,9 @@ refused_by_node drbd -s 4m -n node1:node2
 refused_by_node drbd --disk 0:size=4m,metavg=meta -n node2:node3
 refused_by_node rbd --disk 0:size=4m -n node1
 refused_by_node plain --disk 0:adopt=old -n node1
-refused_by_node blockdev --disk 0:adopt=/dev/disk/by-id/x -n node1
+fails "a device that is not there" \
+    add web1 -t blockdev --disk 0:adopt=/dev/disk/by-id/x -n node1
+like "$out" 'Missing block device: /dev/disk/by-id/x' "is not adopted"
 
 fails "a mirror on one node" add web1 -t drbd -s 4m -n node1
 like "$out" 'The networked disk templates need a mirror node' "needs two"

@@ -109,6 +109,19 @@ static json_t *do_disk_assemble(struct sim_node *n, const json_t *args)
 	return good(json_make("[s, s, n]", "/dev/x", "/dev/y"));
 }
 
+static json_t *do_wait_sync(struct sim_node *n, const json_t *args)
+{
+	(void)n;
+	(void)args;
+	return good(json_make("[b, f]", 1, 100.0));
+}
+
+static json_t *do_snapshot(struct sim_node *n, const json_t *args)
+{
+	(void)n;
+	return good(json_make("[s, O]", "xenvg", json_array_get(args, 1)));
+}
+
 static json_t *do_vg_list(struct sim_node *n, const json_t *args)
 {
 	(void)n;
@@ -425,6 +438,8 @@ static const struct {
 	{"blockdev_assemble", do_disk_assemble},
 	{"blockdev_shutdown", do_disk_shutdown},
 	{"blockdev_rename", do_disk_rename},
+	{"blockdev_snapshot", do_snapshot},
+	{"drbd_wait_sync", do_wait_sync},
 	{"vg_list", do_vg_list},
 	{"lv_list", do_lv_list},
 	{"node_volumes", do_volumes},
@@ -493,7 +508,7 @@ json_t *sim_node_answer(struct sim_node *n, const struct sim_call *call,
 	json_t *answer;
 
 	n->n_calls++;
-	sim_check_devices(args);
+	sim_check_devices(n, args);
 	if (str_eq(n->fail_on, procedure))
 		return bad("told to fail");
 	if (strcmp(procedure, "test_delay") == 0)

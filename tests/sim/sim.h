@@ -286,7 +286,7 @@ json_t *sim_node_answer(struct sim_node *n, const struct sim_call *call,
 			unsigned *ret_ms);
 /* Each device in the arguments of a call has the parameters of its kind, as
  * node daemons read them: it is the master's bug where they are missing. */
-void sim_check_devices(const json_t *args);
+void sim_check_devices(const struct sim_node *n, const json_t *args);
 
 /* The same for the call iallocator_runner: an allocator that takes any node
  * that is online and not drained, for every kind of request.  (allocator.c) */

@@ -38,7 +38,8 @@ static int create(const char *file, int size)
 {
 	auto_json json_t *disk = test_disk("file", file);
 
-	return bdev_file.create(p, disk, size, &err);
+	return bdev_file.create(p, disk, &(struct bdev_new){.size_mib = size},
+				&err);
 }
 
 static struct stat stat_of(const char *file)
@@ -112,7 +113,11 @@ Test(bdev_file, follows_no_link_below_the_folder)
 
 	cr_assert_eq(symlink(secret, file), 0);
 	cr_assert_eq(bdev_file.find(p, disk, &found, &err), -1);
-	cr_assert_eq(bdev_file.grow(p, disk, 1, false, true, &err), -1);
+	cr_assert_eq(
+		bdev_file.grow(p, disk,
+			       &(struct bdev_growth){1, false, true, false},
+			       &err),
+		-1);
 	cr_assert_eq(bdev_file.remove(p, disk, &err), 0);
 	cr_assert(fs_exists(secret)); /* the link went, not its target */
 	cr_assert_eq(stat_of("/outside/secret").st_size, 1);
@@ -172,12 +177,27 @@ Test(bdev_file, grows_when_it_is_meant)
 {
 	auto_json json_t *disk = test_disk("file", DISK);
 
-	cr_assert_eq(bdev_file.grow(p, disk, 1, false, true, &err), -1);
+	cr_assert_eq(
+		bdev_file.grow(p, disk,
+			       &(struct bdev_growth){1, false, true, false},
+			       &err),
+		-1);
 	create(DISK, 1);
-	cr_assert_eq(bdev_file.grow(p, disk, 2, true, true, &err), 0);
-	cr_assert_eq(bdev_file.grow(p, disk, 2, false, false, &err), 0);
+	cr_assert_eq(bdev_file.grow(p, disk,
+				    &(struct bdev_growth){2, true, true, false},
+				    &err),
+		     0);
+	cr_assert_eq(
+		bdev_file.grow(p, disk,
+			       &(struct bdev_growth){2, false, false, false},
+			       &err),
+		0);
 	cr_assert_eq(stat_of(DISK).st_size, MIB);
-	cr_assert_eq(bdev_file.grow(p, disk, 2, false, true, &err), 0);
+	cr_assert_eq(
+		bdev_file.grow(p, disk,
+			       &(struct bdev_growth){2, false, true, false},
+			       &err),
+		0);
 	cr_assert_eq(stat_of(DISK).st_size, 3 * MIB);
 }
 

@@ -107,7 +107,8 @@ Test(noded_requests, export_list_takes_the_argument_of_luxid)
 
 Test(noded_requests, calls_that_we_do_not_serve_say_so)
 {
-	test_node_fails(&node, "drbd_helper", json_array(), "not supported");
+	test_node_fails(&node, "x509_cert_create", json_make("[i]", 1),
+			"not supported");
 }
 
 /* What is wrong with an argument is told with its name. */

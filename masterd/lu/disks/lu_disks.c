@@ -367,6 +367,18 @@ static WAITS int connect_mirror(struct lu *lu, const json_t *inst,
 	return 0;
 }
 
+WAITS int disks_connect(struct lu *lu, const json_t *inst, struct error *err)
+{
+	auto_json json_t *disks = inst_rpc_disks(lu, inst);
+	auto_free char *node = xstrdup(inst_primary_node(inst));
+
+	for (size_t i = 0; i < json_array_size(disks); i++)
+		if (connect_mirror(lu, inst, node, false,
+				   json_array_get(disks, i), i, err) < 0)
+			return -1;
+	return 0;
+}
+
 int disks_start(struct lu *lu, const json_t *inst, const char *node_uuid,
 		struct error *err)
 {

@@ -69,6 +69,8 @@ WAITS void disks_drop_copies(struct lu *lu, const json_t *inst);
  * deactivate them on the node, or everywhere when NULL. */
 WAITS int disks_start(struct lu *lu, const json_t *inst, const char *node_uuid,
 		      struct error *err);
+/* Both sides of its mirrors are there and connected, none made a primary. */
+WAITS int disks_connect(struct lu *lu, const json_t *inst, struct error *err);
 WAITS int disks_stop(struct lu *lu, const json_t *inst, const char *node_uuid,
 		     bool ignore_failures, struct error *err);
 /* Make the folder of a file-based disk on the primary; does nothing for
@@ -96,6 +98,19 @@ WAITS void disks_pause_mirror(struct lu *lu, const char *node,
  * once. ERR_EXEC when they are degraded and stay so. */
 WAITS int disks_wait_sync(struct lu *lu, const json_t *inst,
 			  const json_t *disks, bool once, struct error *err);
+/* The connection between the two sides of mirrors (these disks, in the form of
+ * node calls), on both nodes at the same time: let go, or connect, with both
+ * sides as primaries if wanted, and wait until both nodes say that all are
+ * connected. */
+WAITS int disks_mirror_leave(struct lu *lu, const json_t *disks,
+			     const char *const nodes[2], struct error *err);
+WAITS int disks_mirror_join(struct lu *lu, const json_t *disks,
+			    const char *const nodes[2], bool two_primaries,
+			    struct error *err);
+/* Wait until both nodes say that they are equal; the job's log tells the
+ * progress. */
+WAITS int disks_mirror_settle(struct lu *lu, const json_t *disks,
+			      const char *const nodes[2], struct error *err);
 /* The status of each mirror on a node; to be freed. */
 WAITS json_t *disks_mirror_status(struct lu *lu, const char *node,
 				  const json_t *disks, struct error *err);

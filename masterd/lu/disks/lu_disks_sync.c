@@ -54,11 +54,15 @@ static struct sync sync_state(const json_t *statuses)
 	return s;
 }
 
+/* A sync begins slowly, so the first estimates are too long. */
 static unsigned poll_ms(const struct sync *s)
 {
-	if (s->seconds >= SYNC_POLL_MAX_MS / 1000)
+	int64_t half_ms = s->seconds * 500;
+
+	if (half_ms >= SYNC_POLL_MAX_MS)
 		return SYNC_POLL_MAX_MS;
-	return s->seconds <= 0 ? SYNC_POLL_MIN_MS : (unsigned)s->seconds * 1000;
+	return half_ms <= SYNC_POLL_MIN_MS ? SYNC_POLL_MIN_MS
+					   : (unsigned)half_ms;
 }
 
 static void say_progress(struct lu *lu, const json_t *disks,

@@ -2,9 +2,10 @@
 /* OP_BACKUP_EXPORT: write the data of an instance's disks, by the export script
  * of its OS, into files on a node, with a description for the import.
  *
- * Storage that cannot make snapshots keeps the instance down during the export,
- * which its owner has to allow (long_sleep).  After any failure an instance
- * that ran is started again. */
+ * Snapshots of the disks are copied while the instance runs again.  Storage
+ * that cannot make any keeps it down during the export, which its owner has to
+ * allow (long_sleep).  After any failure an instance that ran is started again.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/disks/lu_helper.h"
 #include "masterd/lu/disks/transfer.h"
+#include "masterd/lu/instance/snapshots.h"
 #include "masterd/lu/parts/lu_balloon.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/parts/lu_resources.h"
@@ -32,9 +34,10 @@ struct export
 	bool stopped; /* we have stopped it */
 	bool zeroes;  /* its free space, before: */
 	struct helper helper;
-	bool dark;   /* the helper stopped its disks */
-	bool active; /* we started its disks */
-	bool began;  /* there may be files on the target */
+	bool dark;	   /* the helper stopped its disks */
+	bool active;	   /* we started its disks */
+	bool began;	   /* there may be files on the target */
+	json_t *snapshots; /* of its disks, or NULL */
 };
 
 static struct export *export_of(struct lu *lu)
@@ -95,8 +98,14 @@ static int check_options(const struct op_backup_export *op, struct error *err)
 	return 0;
 }
 
-/* A running instance has to be stopped while its disks are copied, since none
- * of our storage makes snapshots; refuse before anything is done. */
+static bool makes_snapshots(struct lu *lu)
+{
+	return snapshots_can(
+		config_instance_template(lu->m->config, export_of(lu)->inst));
+}
+
+/* A running instance has to be stopped while its disks are copied, if their
+ * storage makes no snapshots; refuse before anything is done. */
 static int check_sleep(struct lu *lu, struct error *err)
 {
 	const struct op_backup_export *op = lu->op;
@@ -107,7 +116,8 @@ static int check_sleep(struct lu *lu, struct error *err)
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
 				 "Can not remove instance without shutting it "
 				 "down before");
-	if (op->remove_instance || !e->was_up || !has_disks)
+	if (op->remove_instance || !e->was_up || !has_disks ||
+	    makes_snapshots(lu))
 		return 0;
 	if (!op->shutdown)
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
@@ -335,12 +345,14 @@ static WAITS int bring_disk(struct lu *lu, const json_t *carried, size_t i,
 	const struct op_backup_export *op = lu->op;
 	struct export *e = export_of(lu);
 	const json_t *disk = json_array_get(json_get(carried, "disks_info"), i);
+	const json_t *copied =
+		e->snapshots == NULL ? disk : json_array_get(e->snapshots, i);
 	bool script = *inst_os(carried) != '\0';
 	auto_free char *path =
 		xprintf("%s/%s.new/%s", paths_plain(PATH_EXPORT_DIR),
 			inst_name(e->inst), disk_uuid(disk));
 	auto_json json_t *from =
-		script ? transfer_script(disk, i) : transfer_raw(disk);
+		script ? transfer_script(copied, i) : transfer_raw(copied);
 	auto_json json_t *to = transfer_file(path);
 	struct transfer t = {
 		.index = i,
@@ -411,6 +423,27 @@ static WAITS int start(struct lu *lu, struct error *err)
 				    inst_name(e->inst));
 }
 
+/* What runs is copied from snapshots, and is started before that. */
+static WAITS int take_snapshots(struct lu *lu, struct error *err)
+{
+	const struct op_backup_export *op = lu->op;
+	struct export *e = export_of(lu);
+
+	if (!makes_snapshots(lu) || op->remove_instance || !e->was_up)
+		return 0;
+	e->snapshots = snapshots_take(lu, e->inst, e->source, err);
+	return e->snapshots == NULL ? -1 : start(lu, err);
+}
+
+static WAITS void drop_snapshots(struct lu *lu)
+{
+	struct export *e = export_of(lu);
+
+	if (e->snapshots != NULL)
+		snapshots_drop(lu, e->snapshots, e->source);
+	json_decref(steal(&e->snapshots));
+}
+
 static WAITS int remove_instance(struct lu *lu, struct error *err)
 {
 	const struct op_backup_export *op = lu->op;
@@ -469,8 +502,10 @@ static WAITS json_t *export_exec(struct lu *lu, struct error *err)
 	json_t *disks;
 
 	if (shut_down(lu, err) < 0 || zero(lu, err) < 0 ||
-	    activate(lu, err) < 0 || bring_all(lu, err) < 0)
+	    activate(lu, err) < 0 || take_snapshots(lu, err) < 0 ||
+	    bring_all(lu, err) < 0)
 		return NULL;
+	drop_snapshots(lu);
 	if (!op->remove_instance && start(lu, err) < 0)
 		return NULL;
 	deactivate(lu);
@@ -508,6 +543,7 @@ static WAITS void export_undo(struct lu *lu)
 
 	if (e->began)
 		drop_unfinished(lu);
+	drop_snapshots(lu);
 	if (e->zeroes && helper_is_left(lu, inst_uuid(e->inst)))
 		return; /* that other job starts it, too */
 	if (lu->run->killed) {

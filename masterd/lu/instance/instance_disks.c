@@ -4,6 +4,7 @@
 
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/group/group.h"
@@ -79,6 +80,8 @@ static WAITS json_t *assemble(struct lu *lu, struct error *err)
 	auto_json json_t *result = json_array();
 	const char *node = inst_primary_node(d->inst);
 
+	if (disks_connect(lu, d->inst, err) < 0)
+		return NULL;
 	for (size_t i = 0; i < json_array_size(disks); i++) {
 		const json_t *disk = json_array_get(disks, i);
 		auto_json json_t *device =
@@ -300,6 +303,23 @@ static WAITS int grow_on_nodes(struct lu *lu, struct error *err)
 	return grow_round(lu, false, false, err);
 }
 
+/* A mirror's volume with the data is as large as the mirror. */
+static void record_size(json_t *disk, int64_t mib)
+{
+	const json_t *children = disk_children(disk);
+	json_t *list, *data;
+
+	disk_set_size_mib(disk, mib);
+	if (!template_is_pair(disk_dev_type(disk)) ||
+	    json_array_size(children) == 0)
+		return;
+	list = json_copy(json_unconst(children));
+	data = json_copy(json_array_get(list, 0));
+	disk_set_size_mib(data, mib);
+	json_array_set_new(list, 0, data);
+	disk_set_children(disk, list);
+}
+
 static WAITS json_t *grow_exec(struct lu *lu, struct error *err)
 {
 	const struct op_instance_grow_disk *op = lu->op;
@@ -318,7 +338,7 @@ static WAITS json_t *grow_exec(struct lu *lu, struct error *err)
 	if (grow_on_nodes(lu, err) < 0)
 		return NULL;
 	changed = config_edit(d->disk);
-	disk_set_size_mib(changed, d->target);
+	record_size(changed, d->target);
 	config_put(lu->m->config, CONFIG_DISK, changed);
 	if (config_commit(lu->m->config, err) < 0)
 		return NULL;

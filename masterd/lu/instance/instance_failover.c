@@ -6,6 +6,7 @@
 #include "lib/model/config/config_objects.h"
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/instance/move.h"
+#include "masterd/lu/instance/move_mirror.h"
 #include "masterd/lu/parts/lu_balloon.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/parts/lu_stop.h"
@@ -75,6 +76,21 @@ static WAITS int make_room(struct lu *lu, struct error *err)
 	return lu_balloon_make(lu, &want, err) < 0 ? -1 : 0;
 }
 
+WAITS /* What the target has of mirrored disks must be the newest data. */
+	static WAITS int
+	check_disks(struct lu *lu, bool ignore_consistency, struct error *err)
+{
+	struct move *m = move_of(lu);
+	const json_t *node = config_get(lu->m->config, CONFIG_NODE, m->source);
+
+	if (!move_mirror_is(lu) || move_mirror_check(lu, err) == 0)
+		return 0;
+	if (lu->run->killed || (!ignore_consistency && !node_offline(node)))
+		return -1;
+	lu_warn(lu, "%s, ignoring", err->text);
+	return 0;
+}
+
 WAITS int move_by_failover(struct lu *lu, int64_t shutdown_timeout,
 			   const char *option, bool ignore_consistency,
 			   struct error *err)
@@ -87,6 +103,8 @@ WAITS int move_by_failover(struct lu *lu, int64_t shutdown_timeout,
 			     "target"
 			   : "* not checking disk consistency as instance is "
 			     "not running");
+	if (up && check_disks(lu, ignore_consistency, err) < 0)
+		return -1;
 	if (up && make_room(lu, err) < 0)
 		return -1;
 	if (stop_source(lu, shutdown_timeout, option, ignore_consistency, err) <

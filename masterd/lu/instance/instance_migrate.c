@@ -8,6 +8,7 @@
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/frame/progress.h"
 #include "masterd/lu/instance/move.h"
+#include "masterd/lu/instance/move_mirror.h"
 #include "masterd/lu/parts/lu_balloon.h"
 #include "masterd/lu/parts/lu_instance.h"
 
@@ -177,6 +178,19 @@ static WAITS int transfer(struct lu *lu, struct error *err)
 	return 0;
 }
 
+/* The disks on the target as they were before. */
+static WAITS void drop_target(struct lu *lu)
+{
+	struct move *m = move_of(lu);
+	struct error err;
+	int rc = move_mirror_is(lu)
+			 ? move_mirror_unshare(lu, m->target, &err)
+			 : disks_stop(lu, m->inst, m->target, true, &err);
+
+	if (rc < 0)
+		lu_warn(lu, "%s", err.text);
+}
+
 /* Return to the source after a failure; further failures are only warnings. */
 static WAITS void revert(struct lu *lu, const json_t *info)
 {
@@ -197,8 +211,7 @@ static WAITS void revert(struct lu *lu, const json_t *info)
 		    &err) < 0)
 		lu_warn(lu, "Aborting the migration on the source failed: %s",
 			err.text);
-	if (disks_stop(lu, m->inst, m->target, true, &err) < 0)
-		lu_warn(lu, "%s", err.text);
+	drop_target(lu);
 }
 
 static WAITS int send_memory(struct lu *lu, const json_t *info,
@@ -228,6 +241,32 @@ static WAITS int send_memory(struct lu *lu, const json_t *info,
 	return transfer(lu, err);
 }
 
+/* A mirror stays on the source, as its secondary. */
+static WAITS int leave_source(struct lu *lu, struct error *err)
+{
+	struct move *m = move_of(lu);
+
+	if (move_mirror_is(lu))
+		return move_mirror_unshare(lu, m->source, err);
+	if (move_disks(lu, m->source, false, false, err) < 0)
+		return -1;
+	return disks_stop(lu, m->inst, m->source, true, err);
+}
+
+/* The disks can be used on both nodes. */
+static WAITS int share_disks(struct lu *lu, struct error *err)
+{
+	struct move *m = move_of(lu);
+
+	if (move_mirror_is(lu) && move_mirror_share(lu, err) < 0)
+		return -1;
+	if ((!move_mirror_is(lu) &&
+	     move_disks(lu, m->target, false, false, err) < 0) ||
+	    move_disks(lu, m->source, true, false, err) < 0)
+		return -1;
+	return move_disks(lu, m->target, true, false, err);
+}
+
 /* The target has taken over.  Record that before the source is cleaned up, so
  * that after a crash the instance is found where it runs. */
 static WAITS int take_over(struct lu *lu, const json_t *info, struct error *err)
@@ -249,8 +288,7 @@ static WAITS int take_over(struct lu *lu, const json_t *info, struct error *err)
 		      err) < 0)
 		return error_wrap(err, "Finalizing the migration on the "
 				       "target failed");
-	if (move_disks(lu, m->source, false, false, err) < 0 ||
-	    disks_stop(lu, m->inst, m->source, true, err) < 0)
+	if (leave_source(lu, err) < 0)
 		return -1;
 	return move_disks(lu, m->target, true, true, err);
 }
@@ -279,12 +317,9 @@ static WAITS int migrate(struct lu *lu, struct error *err)
 	info = migration_info(lu, err);
 	if (info == NULL)
 		return -1;
-	if (disks_start(lu, m->inst, m->target, err) < 0)
+	if (!move_mirror_is(lu) && disks_start(lu, m->inst, m->target, err) < 0)
 		return -1;
-	if (move_disks(lu, m->target, false, false, err) < 0 ||
-	    move_disks(lu, m->source, true, false, err) < 0 ||
-	    move_disks(lu, m->target, true, false, err) < 0 ||
-	    send_memory(lu, info, err) < 0) {
+	if (share_disks(lu, err) < 0 || send_memory(lu, info, err) < 0) {
 		revert(lu, info);
 		lu_balloon_freed(lu, m->source);
 		lu_balloon_freed(lu, m->target);
@@ -303,6 +338,25 @@ static bool can_host(struct lu *lu, const char *node_uuid)
 	const json_t *node = config_get(lu->m->config, CONFIG_NODE, node_uuid);
 
 	return !node_offline(node) && node_vm_capable(node);
+}
+
+/* It runs there: record that, and let mirrors have one primary again. */
+static WAITS int settle_where(struct lu *lu, const char *found,
+			      struct error *err)
+{
+	struct move *m = move_of(lu);
+	const char *before = m->source;
+	const char *second = m->target; /* of mirrors */
+
+	m->target = lu_keep_str(lu, xstrdup(found));
+	if (strcmp(found, before) != 0 && move_set_primary(lu, err) < 0)
+		return -1;
+	if (!move_mirror_is(lu))
+		return 0;
+	if (strcmp(found, before) == 0)
+		m->target = second;
+	return move_mirror_unshare(
+		lu, strcmp(found, before) == 0 ? second : before, err);
 }
 
 /* Cleanup after a broken migration: find out where the instance runs, and
@@ -346,8 +400,7 @@ static WAITS int clean_up(struct lu *lu, struct error *err)
 				 "Instance %s runs on no node; start it with "
 				 "gnt-instance startup",
 				 inst_name(m->inst));
-	m->target = lu_keep_str(lu, xstrdup(found));
-	if (strcmp(found, m->source) != 0 && move_set_primary(lu, err) < 0)
+	if (settle_where(lu, found, err) < 0)
 		return -1;
 	lu_feedback(lu, "* done");
 	return 0;

@@ -11,6 +11,7 @@
 #include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
+#include "masterd/lu/instance/move_mirror.h"
 #include "masterd/lu/parts/lu_allocator.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/parts/lu_resources.h"
@@ -28,6 +29,9 @@ static int choose(struct lu *lu, const struct move_wanted *w, struct error *err)
 	const json_t *node;
 
 	m->target = m->iallocator = NULL;
+	if (move_mirror_is(lu))
+		return move_mirror_choose(
+			lu, w->target != NULL || w->iallocator != NULL, err);
 	if (w->target != NULL && w->iallocator != NULL)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Give either a target node or an iallocator, "
@@ -112,13 +116,8 @@ int move_check_template(struct lu *lu, const char *verb, struct error *err)
 	struct move *m = move_of(lu);
 	const char *template = config_instance_template(lu->m->config, m->inst);
 
-	if (template_is_everywhere(template))
-		return 0;
 	if (template_is_mirrored(template))
-		return error_set(err, ERR_PREREQ, ECODE_STATE,
-				 "Disk template '%s' can't be moved by this "
-				 "version",
-				 template);
+		return 0;
 	return error_set(err, ERR_PREREQ, ECODE_STATE,
 			 "Instance's disk layout '%s' does not allow %s",
 			 template, verb);
@@ -198,14 +197,17 @@ WAITS int move_check(struct lu *lu, struct error *err)
 void move_env(struct lu *lu, json_t *ret_env)
 {
 	struct move *m = move_of(lu);
+	bool mirror = move_mirror_is(lu);
 
 	inst_hook_env(lu, m->inst, ret_env);
 	/* After the move Ganeti passes the new primary in both variables. */
 	json_set_str(ret_env, "OLD_PRIMARY",
 		     lu_node_name(lu, inst_primary_node(m->inst)));
 	json_set_str(ret_env, "NEW_PRIMARY", lu_node_name(lu, m->target));
-	json_set_str(ret_env, "OLD_SECONDARY", "");
-	json_set_str(ret_env, "NEW_SECONDARY", "");
+	json_set_str(ret_env, "OLD_SECONDARY",
+		     mirror ? lu_node_name(lu, m->target) : "");
+	json_set_str(ret_env, "NEW_SECONDARY",
+		     mirror ? lu_node_name(lu, m->source) : "");
 }
 
 void move_nodes(struct lu *lu, struct strv *ret_pre, struct strv *ret_post)

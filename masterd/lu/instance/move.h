@@ -3,7 +3,8 @@
  * steps that change the primary.
  *
  * Instances on storage that every node sees move to the node that was given or
- * that the allocator chooses; others are refused here. */
+ * that the allocator chooses, those on mirrors to their secondary
+ * (move_mirror.h); others are refused here. */
 #ifndef MASTERD_LU_INSTANCE_MOVE_H
 #define MASTERD_LU_INSTANCE_MOVE_H
 

@@ -7,6 +7,7 @@
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
 #include "masterd/config/reserve.h"
+#include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/replace/instance_replace_disks.h"
 
@@ -137,14 +138,13 @@ static WAITS int record(struct lu *lu, const json_t *disks, struct error *err)
 	return config_commit(c, err);
 }
 
-static WAITS int attach(struct lu *lu, const char *node, const json_t *disks,
+/* Each side waits for the other, so both are told at the same time. */
+static WAITS int attach(struct lu *lu, const char *peer, const json_t *disks,
 			struct error *err)
 {
-	if (replace_call(lu, node, rpc_drbd_attach_net(json_ref(disks), false),
-			 err) == 0)
-		return 0;
-	return error_wrap(err, "Can't attach drbd disks on node %s",
-			  lu_node_name(lu, node));
+	const char *const nodes[2] = {replace_of(lu)->primary, peer};
+
+	return disks_mirror_join(lu, disks, nodes, false, err);
 }
 
 static WAITS int connect_new(struct lu *lu, const json_t *disks,
@@ -165,8 +165,7 @@ static WAITS int connect_new(struct lu *lu, const json_t *disks,
 		return -1;
 	lu_info(lu, "Attaching primary drbds to new secondary (standalone => "
 		    "connected)");
-	if (attach(lu, r->primary, moved, err) < 0 ||
-	    attach(lu, r->new_node, moved, err) < 0)
+	if (attach(lu, r->new_node, moved, err) < 0)
 		return -1;
 	/* From here on the new one has data: there is no way back. */
 	r->moved = true;
@@ -250,6 +249,6 @@ WAITS void replace_secondary_undo(struct lu *lu)
 		lu_warn(lu, "%s", err.text);
 	if (replace_assemble(lu, r->secondary, &err) < 0)
 		warn_not_mirrored(lu, &err);
-	if (attach(lu, r->primary, r->before, &err) < 0)
+	if (attach(lu, r->secondary, r->before, &err) < 0)
 		warn_not_mirrored(lu, &err);
 }

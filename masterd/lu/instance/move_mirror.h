@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What moving an instance needs where its disks are mirrors: the target is the
+ * node that has the other side, and for a migration both sides are primaries
+ * for a while. */
+#ifndef MASTERD_LU_INSTANCE_MOVE_MIRROR_H
+#define MASTERD_LU_INSTANCE_MOVE_MIRROR_H
+
+#include <stdbool.h>
+
+#include "masterd/lu/frame/lu.h"
+
+/* Whether its disks are mirrors between two nodes. */
+bool move_mirror_is(struct lu *lu);
+
+/* The node with the other side is the target, unless a node or an allocator was
+ * asked for (named), which is an error. */
+int move_mirror_choose(struct lu *lu, bool named, struct error *err);
+
+/* -1 with err unless the target's side of each disk has the newest data; a
+ * source that is offline cannot tell, then only the local state counts. */
+WAITS int move_mirror_check(struct lu *lu, struct error *err);
+
+/* Let both sides be primaries: connect them anew so, when they are equal. */
+WAITS int move_mirror_share(struct lu *lu, struct error *err);
+
+/* One primary again: the side on `demoted` becomes secondary, and both connect
+ * anew. */
+WAITS int move_mirror_unshare(struct lu *lu, const char *demoted,
+			      struct error *err);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A snapshot is a volume like others, in the group of the one with the data,
+ * and may grow to its size.  Its name is made of the disk's, so that one that
+ * was left behind is replaced the next time. */
+#include "masterd/lu/instance/snapshots.h"
+
+#include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
+#include "lib/model/kinds/template.h"
+#include "masterd/lu/disks/aftermath.h"
+#include "masterd/lu/parts/lu_instance.h"
+
+bool snapshots_can(const char *template)
+{
+	return template_is_on_volumes(template);
+}
+
+/* The volume that holds the data of a disk. */
+static const json_t *volume_of(const json_t *disk)
+{
+	return template_is_pair(disk_dev_type(disk))
+		       ? json_array_get(disk_children(disk), 0)
+		       : disk;
+}
+
+static WAITS json_t *take_one(struct lu *lu, const json_t *disk,
+			      const char *node, struct error *err)
+{
+	const json_t *volume = volume_of(disk);
+	auto_free char *name = xprintf(
+		"%s.snap",
+		json_string_value(json_array_get(disk_logical_id(volume), 1))
+			?: "");
+	json_t *snapshot = json_copy(json_unconst(volume));
+	auto_json json_t *id = NULL;
+
+	json_object_set_new(snapshot, "dynamic_params", json_object());
+	disk_set_size_mib(snapshot, disk_size_mib(disk));
+	id = lu_call(lu, node,
+		     rpc_blockdev_snapshot(json_ref(disk), name,
+					   disk_size_mib(disk)),
+		     err);
+	if (json_array_size(id) == 2) {
+		disk_set_logical_id(snapshot, json_incref(id));
+		return snapshot;
+	}
+	json_decref(snapshot);
+	if (id != NULL)
+		error_set(err, ERR_EXEC, NULL,
+			  "its answer is no name of a volume");
+	error_wrap(err, "Could not snapshot %s on node %s", disk_iv_name(disk),
+		   lu_node_name(lu, node));
+	return NULL;
+}
+
+WAITS json_t *snapshots_take(struct lu *lu, const json_t *inst,
+			     const char *node, struct error *err)
+{
+	auto_json json_t *disks = inst_rpc_disks(lu, inst);
+	auto_json json_t *taken = json_array();
+
+	for (size_t i = 0; i < json_array_size(disks); i++) {
+		json_t *one;
+
+		lu_feedback(lu, "Creating a snapshot of disk/%zu on node %s", i,
+			    lu_node_name(lu, node));
+		one = take_one(lu, json_array_get(disks, i), node, err);
+		if (one == NULL) {
+			snapshots_drop(lu, taken, node);
+			return NULL;
+		}
+		json_array_append_new(taken, one);
+	}
+	return steal(&taken);
+}
+
+WAITS void snapshots_drop(struct lu *lu, const json_t *snapshots,
+			  const char *node)
+{
+	json_t *snapshot;
+	size_t i;
+
+	json_array_foreach (snapshots, i, snapshot) {
+		struct rpc_request request =
+			rpc_blockdev_remove(json_incref(snapshot));
+		auto_json json_t *done = NULL;
+		struct error err;
+
+		if (lu->run->killed) {
+			aftermath_call(lu->m, node, request);
+			continue;
+		}
+		lu_feedback(lu, "Removing snapshot of disk/%zu on node %s", i,
+			    lu_node_name(lu, node));
+		done = lu_call(lu, node, request, &err);
+		if (done == NULL)
+			lu_warn(lu,
+				"Could not remove the snapshot of disk/%zu "
+				"from node %s: %s",
+				i, lu_node_name(lu, node), err.text);
+	}
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How a device is configured, as `drbdsetup show` prints it. */
+#ifndef NODED_STORAGE_DRBD_SHOW_H
+#define NODED_STORAGE_DRBD_SHOW_H
+
+#include <stdbool.h>
+
+#include "lib/base/error.h"
+
+struct drbd_show {
+	char *data, *meta;    /* paths; NULL: no disk is attached */
+	char *local, *remote; /* "ipv4 10.0.0.1:11000"; NULL: no network */
+	bool two_primaries;
+};
+
+#define auto_show __attribute__((cleanup(drbd_show_done), unused))
+
+/* Text without a resource gives a struct of NULL.  The text contains the shared
+ * secret: it is in no error. */
+int drbd_show_parse(const char *text, struct drbd_show *ret, struct error *err);
+void drbd_show_done(struct drbd_show *s);
+
+#endif
