@@ -20,6 +20,7 @@
 #include "rapi/access/users.h"
 #include "rapi/access_log.h"
 #include "rapi/pool.h"
+#include "rapi/record.h"
 #include "rapi/resources/stats.h"
 
 struct https_server;
@@ -56,6 +57,7 @@ struct rapi {
 	struct guard guard;
 	struct pool pool;
 	struct access_log log;
+	struct record record; /* in a virtual cluster */
 	struct stats stats;
 };
 

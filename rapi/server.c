@@ -233,6 +233,16 @@ static void finish(struct rapi *r, struct https_request *http,
 	buf_adds(&x->q.headers, SERVER_LINE);
 	if (x->status == 401)
 		buf_adds(&x->q.headers, AUTH_ASKS);
+	record_write(&r->record,
+		     &(struct record_entry){.address = x->address,
+					    .user = x->auth.user,
+					    .method = http->method,
+					    .target = http->target,
+					    .http = http,
+					    .begin_us = x->begin_us,
+					    .status = x->status,
+					    .headers = x->q.headers.data,
+					    .answer = x->text});
 	https_reply(http, x->status, x->text_type, steal(&x->text), len);
 	http->headers = buf_steal(&x->q.headers);
 }
@@ -247,6 +257,8 @@ static WAITS void handle(void *arg, struct https_request *http)
 	struct error err;
 
 	r->stats.running++;
+	if (r->record.latency_ms > 0)
+		task_sleep(r->record.latency_ms);
 	x.stats = r->stats;
 	x.q.stats = &x.stats;
 	x.q.luxi_socket = path(r->paths, PATH_QUERY_SOCKET);
@@ -280,6 +292,13 @@ static char *refuse(void *arg, const struct https_refusal *refusal,
 					       .version = refusal->version,
 					       .status = refusal->status,
 					       .bytes = strlen(text)});
+	record_write(&r->record,
+		     &(struct record_entry){.address = refusal->peer_ip,
+					    .method = refusal->method,
+					    .target = refusal->target,
+					    .begin_us = clock_mono_us(),
+					    .status = refusal->status,
+					    .answer = text});
 	*ret_type = REPLY_TYPE;
 	return text;
 }
@@ -339,7 +358,8 @@ int rapi_start(struct rapi *r, struct error *err)
 	};
 
 	if (access_log_open(&r->log, path(r->paths, PATH_RAPI_ACCESS_LOG),
-			    err) < 0)
+			    err) < 0 ||
+	    record_open(&r->record, r->paths, err) < 0)
 		return -1;
 	seen_changed(&r->certificate, path(r->paths, PATH_RAPI_PEM));
 	r->server = https_server_create(&config, err);

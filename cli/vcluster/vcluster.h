@@ -13,7 +13,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/vcluster/vcluster_double.h"
 #include "lib/base/error.h"
+#include "lib/base/mem.h"
 #include "lib/model/files/paths.h"
 
 #define VCLUSTER_NODES_MAX 250
@@ -40,6 +42,8 @@ struct vcluster_options {
 	bool ssh;		/* nodes get SSH keys, below their roots */
 	int rapi_port;		/* 0: no remote API */
 	const json_t *users;	/* of it: a list of NAME:PASSWORD:RIGHTS */
+	const struct vcluster_preset *preset; /* NULL: none */
+	struct vcluster_double test_double;
 };
 
 /* --- vcluster_state.c --- */
@@ -74,10 +78,11 @@ int vcluster_stop(struct vcluster *v, char *const *words, int n, bool with_kill,
 /* Read "[PORT]" of --rapi; *ret is 5080 without one. */
 int vcluster_rapi_port(const char *text, int *ret, struct error *err);
 
-/* Write the users (a list of NAME:PASSWORD:RIGHTS; NULL: none) on all nodes, as
- * each may become the master. */
+/* Write the users (a list of NAME:PASSWORD:RIGHTS; NULL: none), and the one of
+ * a preset, on all nodes, as each may become the master.  Without a cluster
+ * they are only checked. */
 int vcluster_rapi_users(const struct vcluster *v, const json_t *users,
-			struct error *err);
+			const char *own, struct error *err);
 
 /* Start the daemon on this node; one that runs stays. */
 int vcluster_rapi_start(const struct vcluster *v,
@@ -87,7 +92,12 @@ int vcluster_rapi_start(const struct vcluster *v,
 
 /* Make the folders of all nodes and the cluster on the first one, and add the
  * others; on failure everything is removed. */
-int vcluster_create(const struct vcluster_options *o, struct error *err);
+int vcluster_create(struct vcluster_options *o, struct error *err);
+
+/* Submit these jobs to its master, which is the first node, and wait until all
+ * have succeeded. */
+int vcluster_run_jobs(const struct vcluster *v, json_t *jobs STEALS,
+		      struct error *err);
 
 /* Stop all daemons and guests of all nodes, and remove everything that create
  * has made. */
