@@ -243,6 +243,7 @@ static void rapi_done(struct rapi *r)
 	pool_done(&r->pool);
 	access_log_close(&r->log);
 	record_close(&r->record);
+	answers_done(&r->answers);
 	strv_done(&r->proxies);
 	free(mem_unconst(r->address));
 }

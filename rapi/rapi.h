@@ -19,6 +19,7 @@
 #include "rapi/access/seen.h"
 #include "rapi/access/users.h"
 #include "rapi/access_log.h"
+#include "rapi/answers.h"
 #include "rapi/pool.h"
 #include "rapi/record.h"
 #include "rapi/resources/stats.h"
@@ -56,6 +57,7 @@ struct rapi {
 	struct users users;
 	struct guard guard;
 	struct pool pool;
+	struct answers answers;
 	struct access_log log;
 	struct record record; /* in a virtual cluster */
 	struct stats stats;

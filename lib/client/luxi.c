@@ -80,6 +80,16 @@ struct luxi *luxi_connect(const char *socket_path, struct error *err)
 	return NULL;
 }
 
+bool luxi_alive(const struct luxi *l)
+{
+	char byte;
+
+	/* Nothing comes without a request: only an end can be read. */
+	return l->fd >= 0 &&
+	       recv(l->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
+	       errno == EAGAIN;
+}
+
 void luxi_close(struct luxi *l)
 {
 	if (l == NULL)

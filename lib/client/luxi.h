@@ -5,6 +5,7 @@
 #define CLIENT_LUXI_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/base/error.h"
@@ -18,6 +19,9 @@ struct luxi;
 /* Connect to the socket; ERR_LUXI when nobody listens there. */
 struct luxi *luxi_connect(const char *socket_path, struct error *err);
 void luxi_close(struct luxi *l);
+
+/* Whether the other end is still there, without asking it. */
+bool luxi_alive(const struct luxi *l);
 
 /* One request; args is a list.  The result, to be freed; NULL with *err of the
  * class that the master sent (kind, ecode and text), ERR_LUXI on trouble with

@@ -79,6 +79,15 @@ struct route {
 	const char *forbidden; /* a parameter that must not be set */
 };
 
+/* How long an answer of a GET holds. */
+enum route_lasts {
+	ROUTE_LASTS_NOT,
+	ROUTE_LASTS_BRIEFLY, /* it has what nodes tell */
+	ROUTE_LASTS,	     /* while the master tells of no change */
+};
+
+enum route_lasts route_lasts(const struct route *r);
+
 /* All rows; one with a NULL method ends them. */
 const struct route *routes(void);
 
