@@ -14,15 +14,19 @@
 
 #define DISK_SIZE_MAX_MIB (1024 * 1024 * 1024)
 
-/* MiB from a number or its text; -1 if it is neither. */
+/* MiB from a number or its text, also with a unit, as Terraform's provider
+ * sends it; -1 if it is neither. */
 static int64_t disk_size(const json_t *given)
 {
 	const char *text = json_str(given, "size", NULL);
+	struct error ignored;
 	int64_t size;
 
 	if (text == NULL)
 		return json_int(given, "size", -1);
-	return str_to_int64(text, &size) ? size : -1;
+	if (str_to_int64(text, &size))
+		return size;
+	return params_parse_size(text, &size, &ignored) == 0 ? size : -1;
 }
 
 static bool adopts(const struct template_info *t)
