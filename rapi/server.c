@@ -4,6 +4,7 @@
  * the answer and the log. */
 #include <malloc.h>
 #include <string.h>
+#include <strings.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/list.h"
@@ -244,6 +245,16 @@ static void send_answer(struct rapi *r, struct https_request *http,
 	http->headers = headers;
 }
 
+/* Whether the answer is the same for all who may have it: those who show no
+ * token, which may be for some objects alone. */
+static bool is_by_name(const struct https_request *http)
+{
+	const char *header = https_header(http, "Authorization");
+
+	return https_header(http, "Cookie") == NULL &&
+	       (header == NULL || strncasecmp(header, "Basic ", 6) == 0);
+}
+
 static void finish(struct rapi *r, struct https_request *http,
 		   struct exchange *x)
 {
@@ -251,7 +262,8 @@ static void finish(struct rapi *r, struct https_request *http,
 	if (x->status == 401)
 		buf_adds(&x->q.headers, AUTH_ASKS);
 	send_answer(r, http, x, buf_steal(&x->q.headers));
-	if (x->status == 200 && x->pulse != 0 && x->q.route != NULL)
+	if (x->status == 200 && x->pulse != 0 && x->q.route != NULL &&
+	    is_by_name(http))
 		answers_keep(&r->answers, http->target,
 			     &(struct answer){.route = x->q.route,
 					      .text = http->reply,
@@ -271,7 +283,7 @@ static bool may_have(struct rapi *r, const struct https_request *http,
 	const char *header = https_header(http, "Authorization");
 	struct error err;
 
-	if (https_header(http, "Cookie") != NULL)
+	if (!is_by_name(http))
 		return false;
 	if (header == NULL)
 		return !r->require_auth && one->route->rights == 0;

@@ -78,7 +78,12 @@ enum route_lasts route_lasts(const struct route *r)
 	for (size_t i = 0; i < ARRAY_SIZE(last); i++)
 		if (r->run == last[i])
 			return ROUTE_LASTS;
-	return r->kind != NULL ? ROUTE_LASTS : ROUTE_LASTS_NOT;
+	return r->kind == &resource_kind_group ||
+			       r->kind == &resource_kind_network ||
+			       r->kind == &resource_kind_filter ||
+			       r->kind == &resource_kind_job
+		       ? ROUTE_LASTS
+		       : ROUTE_LASTS_NOT;
 }
 
 static bool in_name(char c)
