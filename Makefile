@@ -26,7 +26,7 @@ PACKAGES = gcc make meson ninja-build pkg-config ccache \
 	libuv1-dev libjansson-dev libmicrohttpd-dev libcrypt-dev libcurl4-gnutls-dev \
 	libgnutls28-dev libssh2-1-dev libpcre2-dev libsqlite3-dev zlib1g-dev
 PACKAGES_TEST = clang lld openssh-server clang-format libclang-rt-14-dev libcriterion-dev python3 curl \
-	qemu-system-x86 busybox-static zsh fish groff-base linux-image-cloud-amd64 cpio gcovr
+	qemu-system-x86 busybox-static zsh fish groff-base linux-image-cloud-amd64 cpio gcovr wrk ansible-core
 # Never needed by the product; tests that use it skip without it.
 PACKAGES_PEER = ganeti ganeti-os-noop python3-ganeti-rapi ganeti-testsuite
 
@@ -56,6 +56,8 @@ deps: deps-build
 	@if [ -n "$(call missing,$(PACKAGES_PEER))" ]; then \
 		$(INSTALL) $(PACKAGES_PEER) || \
 		echo "Ganeti cannot be installed: tests against it are skipped"; fi
+	@command -v promtool >/dev/null || tests/lib/promtool.sh "$(SUDO)" || \
+		echo "promtool cannot be had: the alert rules are not checked"
 
 demo: deps-build all
 	tests/demo/demo.sh $(BUILD)/bin
