@@ -33,7 +33,7 @@ PACKAGES = gcc make meson ninja-build pkg-config ccache \
 PACKAGES_DEB = debhelper dpkg-dev fakeroot lintian
 PACKAGES_TEST = clang lld openssh-server clang-format libclang-rt-14-dev libcriterion-dev python3 curl \
 	qemu-system-x86 busybox-static zsh fish groff-base linux-image-cloud-amd64 cpio gcovr \
-	nftables debootstrap qemu-utils e2fsprogs socat strace lxc
+	nftables debootstrap qemu-utils e2fsprogs socat strace lxc wrk ansible-core
 # Never needed by the product; tests that use it skip without it.
 PACKAGES_PEER = ganeti ganeti-os-noop python3-ganeti-rapi ganeti-testsuite
 
@@ -64,6 +64,8 @@ deps: deps-build
 	@if [ -n "$(call missing,$(PACKAGES_PEER))" ]; then \
 		$(INSTALL) $(PACKAGES_PEER) || \
 		echo "Ganeti cannot be installed: tests against it are skipped"; fi
+	@command -v promtool >/dev/null || tests/lib/promtool.sh "$(SUDO)" || \
+		echo "promtool cannot be had: the alert rules are not checked"
 
 demo: deps-build all
 	tests/demo/demo.sh $(BUILD)/bin

@@ -12,6 +12,7 @@
 #include "lib/base/array.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
+#include "lib/base/pulse.h"
 #include "lib/event/daemon.h"
 #include "lib/event/frames.h"
 #include "lib/event/service.h"
@@ -235,6 +236,9 @@ static int serve(void *arg, struct master *m, struct error *err)
 				       path(m->paths, PATH_MASTER_SOCKET),
 				       NULL};
 
+	/* Before anybody can ask. */
+	if (pulse_begin(path(m->paths, PATH_PULSE), err) < 0)
+		log_warning("%s, ignoring", err->text);
 	m->renewed = renewed;
 	m->daemon = md;
 	md->calls = luxi_calls_create(m);

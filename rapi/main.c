@@ -23,6 +23,7 @@
 #include "lib/model/files/owners.h"
 #include "lib/model/files/paths.h"
 #include "rapi/rapi.h"
+#include "rapi/resources/fixtures.h"
 
 #define USER "gnt-rapi"
 /* Requests that wait for a job's change are cut off. */
@@ -42,6 +43,9 @@ static const char usage[] =
 	"      --trusted-proxy=ADDRESS   believe its X-Forwarded-For; may be "
 	"repeated\n"
 	"      --max-clients=N           connections at the same time (1000)\n"
+	"      --dump-fixtures=DIR       write the answer of every GET below "
+	"the folder,\n"
+	"                                and serve nothing\n"
 	"  -f, --foreground              do not go to the background, log to "
 	"stderr\n"
 	"  -d, --debug                   log more\n"
@@ -51,7 +55,14 @@ static const char usage[] =
 	"--ssl, --no-user-checks and --syslog of Ganeti's daemon change "
 	"nothing here.\n";
 
-enum { OPT_AUTH = 256, OPT_NO_SSL, OPT_PROXY, OPT_CLIENTS, OPT_IGNORED };
+enum {
+	OPT_AUTH = 256,
+	OPT_NO_SSL,
+	OPT_PROXY,
+	OPT_CLIENTS,
+	OPT_FIXTURES,
+	OPT_IGNORED
+};
 
 static const struct option options[] = {
 	{"bind", required_argument, NULL, 'b'},
@@ -60,6 +71,7 @@ static const struct option options[] = {
 	{"no-ssl", no_argument, NULL, OPT_NO_SSL},
 	{"trusted-proxy", required_argument, NULL, OPT_PROXY},
 	{"max-clients", required_argument, NULL, OPT_CLIENTS},
+	{"dump-fixtures", required_argument, NULL, OPT_FIXTURES},
 	DAEMON_OPTIONS,
 	/* Options that RAPI_ARGS of a host may have; they are ignored. */
 	{"ssl", no_argument, NULL, OPT_IGNORED},
@@ -77,9 +89,14 @@ static int read_number(const char *text, int64_t max, const char *what,
 	return -1;
 }
 
-/* Fill d, r and *ret_bind; -1: go on, otherwise main's exit status. */
+/* What is not for the server. */
+struct words {
+	const char *bind, *fixtures;
+};
+
+/* Fill d, r and *ret; -1: go on, otherwise main's exit status. */
 static int parse(int argc, char **argv, struct daemon *d, struct rapi *r,
-		 const char **ret_bind)
+		 struct words *ret)
 {
 	int64_t number;
 	int c, status;
@@ -88,7 +105,7 @@ static int parse(int argc, char **argv, struct daemon *d, struct rapi *r,
 				NULL)) != -1) {
 		switch (c) {
 		case 'b':
-			*ret_bind = optarg;
+			ret->bind = optarg;
 			break;
 		case 'p':
 			if (read_number(optarg, UINT16_MAX, "port", &number) <
@@ -110,6 +127,9 @@ static int parse(int argc, char **argv, struct daemon *d, struct rapi *r,
 					"number of connections", &number) < 0)
 				return 1;
 			r->connections_max = (unsigned)number;
+			break;
+		case OPT_FIXTURES:
+			ret->fixtures = optarg;
 			break;
 		case OPT_IGNORED:
 			break;
@@ -222,6 +242,8 @@ static void rapi_done(struct rapi *r)
 	users_done(&r->users);
 	pool_done(&r->pool);
 	access_log_close(&r->log);
+	record_close(&r->record);
+	answers_done(&r->answers);
 	strv_done(&r->proxies);
 	free(mem_unconst(r->address));
 }
@@ -244,6 +266,19 @@ static int run(struct daemon *d, struct rapi *r, const char *bind)
 	return daemon_main(d);
 }
 
+static int dump(const struct paths *p, const char *folder)
+{
+	struct error err;
+	size_t n;
+
+	if (fixtures_write(p, folder, &n, &err) < 0) {
+		fprintf(stderr, "gantry-rapi: %s\n", err.text);
+		return 1;
+	}
+	printf("%zu answers are in %s\n", n, folder);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	/* Static as tasks that did not end in time look at both. */
@@ -253,10 +288,11 @@ int main(int argc, char **argv)
 				  .reload = reload,
 				  .stop_ms = STOP_MS};
 	static struct rapi r = {.connections_max = RAPI_CONNECTIONS_MAX,
-				.log.fd = -1};
+				.log.fd = -1,
+				.record.fd = -1};
 	struct paths *paths;
 	struct error err;
-	const char *bind = NULL;
+	struct words words = {0};
 	int status;
 
 	mem_init();
@@ -267,9 +303,10 @@ int main(int argc, char **argv)
 	}
 	r.paths = paths;
 	r.port = paths_rapi_port();
-	status = parse(argc, argv, &d, &r, &bind);
+	status = parse(argc, argv, &d, &r, &words);
 	if (status < 0)
-		status = run(&d, &r, bind);
+		status = words.fixtures == NULL ? run(&d, &r, words.bind)
+						: dump(paths, words.fixtures);
 	if (d.stopping && tasks_count() > 0)
 		return status; /* unended tasks use both */
 	rapi_done(&r);

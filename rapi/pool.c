@@ -21,6 +21,11 @@ void pool_give(struct pool *p, struct luxi *l)
 		luxi_close(l);
 }
 
+bool pool_alive(const struct pool *p)
+{
+	return p->n > 0 && luxi_alive(p->idle[p->n - 1]);
+}
+
 void pool_done(struct pool *p)
 {
 	while (p->n > 0)

@@ -4,6 +4,7 @@
 #ifndef RAPI_POOL_H
 #define RAPI_POOL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct luxi;
@@ -22,6 +23,9 @@ struct luxi *pool_take(struct pool *p);
 
 /* Keep it (NULL: nothing), or close it if there are enough. */
 void pool_give(struct pool *p, struct luxi *l);
+
+/* Whether the master is at the other end of one that is kept. */
+bool pool_alive(const struct pool *p);
 
 /* Close all. */
 void pool_done(struct pool *p);

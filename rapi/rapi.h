@@ -19,7 +19,9 @@
 #include "rapi/access/seen.h"
 #include "rapi/access/users.h"
 #include "rapi/access_log.h"
+#include "rapi/answers.h"
 #include "rapi/pool.h"
+#include "rapi/record.h"
 #include "rapi/resources/stats.h"
 
 struct https_server;
@@ -55,7 +57,9 @@ struct rapi {
 	struct users users;
 	struct guard guard;
 	struct pool pool;
+	struct answers answers;
 	struct access_log log;
+	struct record record; /* in a virtual cluster */
 	struct stats stats;
 };
 

@@ -4,6 +4,7 @@
  * the answer and the log. */
 #include <malloc.h>
 #include <string.h>
+#include <strings.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/list.h"
@@ -31,6 +32,7 @@ struct exchange {
 	const char *type;    /* of the body */
 	const char *known;   /* If-None-Match: what the client has */
 	struct stats stats;  /* as they were at its beginning */
+	uint64_t pulse;	     /* of the master then; 0: it is not known */
 	int64_t begin_us;
 	int status;
 	char *text; /* the answer */
@@ -215,8 +217,8 @@ static void work(struct exchange *x, struct https_request *http)
 
 /* --- on the loop: the answer --- */
 
-static void finish(struct rapi *r, struct https_request *http,
-		   struct exchange *x)
+static void send_answer(struct rapi *r, struct https_request *http,
+			struct exchange *x, char *headers STEALS)
 {
 	size_t len = strlen(x->text);
 
@@ -230,11 +232,108 @@ static void finish(struct rapi *r, struct https_request *http,
 					       .version = http->version,
 					       .status = x->status,
 					       .bytes = len});
+	record_write(&r->record, &(struct record_entry){.address = x->address,
+							.user = x->auth.user,
+							.method = http->method,
+							.target = http->target,
+							.http = http,
+							.begin_us = x->begin_us,
+							.status = x->status,
+							.headers = headers,
+							.answer = x->text});
+	https_reply(http, x->status, x->text_type, steal(&x->text), len);
+	http->headers = headers;
+}
+
+/* Whether the answer is the same for all who may have it: those who show no
+ * token, which may be for some objects alone. */
+static bool is_by_name(const struct https_request *http)
+{
+	const char *header = https_header(http, "Authorization");
+
+	return https_header(http, "Cookie") == NULL &&
+	       (header == NULL || strncasecmp(header, "Basic ", 6) == 0);
+}
+
+static void finish(struct rapi *r, struct https_request *http,
+		   struct exchange *x)
+{
 	buf_adds(&x->q.headers, SERVER_LINE);
 	if (x->status == 401)
 		buf_adds(&x->q.headers, AUTH_ASKS);
-	https_reply(http, x->status, x->text_type, steal(&x->text), len);
-	http->headers = buf_steal(&x->q.headers);
+	send_answer(r, http, x, buf_steal(&x->q.headers));
+	if (x->status == 200 && x->pulse != 0 && x->q.route != NULL &&
+	    is_by_name(http))
+		answers_keep(&r->answers, http->target,
+			     &(struct answer){.route = x->q.route,
+					      .text = http->reply,
+					      .len = http->reply_len,
+					      .type = x->text_type,
+					      .headers = http->headers},
+			     x->pulse, clock_mono_us());
+}
+
+/* --- answers that still hold --- */
+
+/* Whether who sends it may have the answer, as far as that is known at once:
+ * no other scheme than a password's, and none that takes long to check. */
+static bool may_have(struct rapi *r, const struct https_request *http,
+		     struct exchange *x, const struct answer *one)
+{
+	const char *header = https_header(http, "Authorization");
+	struct error err;
+
+	if (!is_by_name(http))
+		return false;
+	if (header == NULL)
+		return !r->require_auth && one->route->rights == 0;
+	users_load(&r->users, false);
+	return guard_trusts(&r->guard, x->address) &&
+	       auth_read(&x->auth, &r->users, header, true, &err) == 0 &&
+	       auth_is_quick(&x->auth) &&
+	       auth_check(&x->auth, one->route->rights, &err) == 0;
+}
+
+/* The answer to somebody who has this one already. */
+static bool is_known(const char *known, const char *headers)
+{
+	const char *tag = strstr(headers, "ETag: ");
+	auto_free char *text = NULL;
+
+	if (known == NULL || tag == NULL)
+		return false;
+	tag += strlen("ETag: ");
+	text = xstrndup(tag, strcspn(tag, "\n"));
+	return strstr(known, text) != NULL || strcmp(known, "*") == 0;
+}
+
+static bool quick(void *arg, struct https_request *http)
+{
+	struct rapi *r = arg;
+	int64_t now_us = clock_mono_us();
+	struct exchange x = {.begin_us = now_us, .status = 200};
+	const struct answer *one;
+
+	if (strcmp(http->method, "GET") != 0 || r->record.latency_ms > 0 ||
+	    http->body_len > 0)
+		return false;
+	one = answers_find(&r->answers, http->target, now_us);
+	x.address = client_address(r, http);
+	if (one == NULL || !pool_alive(&r->pool) ||
+	    !may_have(r, http, &x, one)) {
+		exchange_done(&x);
+		return false;
+	}
+	x.text_type = one->type;
+	if (is_known(https_header(http, "If-None-Match"), one->headers)) {
+		x.status = 304;
+		x.text = xstrdup("");
+	} else {
+		x.text = xmemdup(one->text, one->len + 1);
+	}
+	send_answer(r, http, &x, xstrdup(one->headers));
+	exchange_done(&x);
+	return true;
 }
 
 static WAITS void handle(void *arg, struct https_request *http)
@@ -247,8 +346,11 @@ static WAITS void handle(void *arg, struct https_request *http)
 	struct error err;
 
 	r->stats.running++;
+	if (r->record.latency_ms > 0)
+		task_sleep(r->record.latency_ms);
 	x.stats = r->stats;
 	x.q.stats = &x.stats;
+	x.pulse = pulse_now(&r->answers.pulse);
 	x.q.luxi_socket = path(r->paths, PATH_QUERY_SOCKET);
 	if (admit(r, http, &x, &err) < 0 || take_turn(r, &x, &err) < 0) {
 		x.status = reply_status(&err);
@@ -280,6 +382,13 @@ static char *refuse(void *arg, const struct https_refusal *refusal,
 					       .version = refusal->version,
 					       .status = refusal->status,
 					       .bytes = strlen(text)});
+	record_write(&r->record,
+		     &(struct record_entry){.address = refusal->peer_ip,
+					    .method = refusal->method,
+					    .target = refusal->target,
+					    .begin_us = clock_mono_us(),
+					    .status = refusal->status,
+					    .answer = text});
 	*ret_type = REPLY_TYPE;
 	return text;
 }
@@ -300,6 +409,7 @@ static void on_look(struct timer *t)
 {
 	struct rapi *r = container_of(t, struct rapi, look);
 
+	answers_look(&r->answers, path(r->paths, PATH_PULSE));
 	if (!r->no_ssl &&
 	    seen_changed(&r->certificate, path(r->paths, PATH_RAPI_PEM)))
 		read_certificate(r);
@@ -334,18 +444,21 @@ int rapi_start(struct rapi *r, struct error *err)
 		.connections_per_ip_max = RAPI_CONNECTIONS_PER_IP_MAX,
 		.requests_max = RAPI_REQUESTS_MAX,
 		.refuse = refuse,
+		.quick = quick,
 		.handle = handle,
 		.arg = r,
 	};
 
 	if (access_log_open(&r->log, path(r->paths, PATH_RAPI_ACCESS_LOG),
-			    err) < 0)
+			    err) < 0 ||
+	    record_open(&r->record, r->paths, err) < 0)
 		return -1;
 	seen_changed(&r->certificate, path(r->paths, PATH_RAPI_PEM));
 	r->server = https_server_create(&config, err);
 	if (r->server == NULL)
 		return -1;
 	look_later(r);
+	answers_look(&r->answers, path(r->paths, PATH_PULSE));
 	users_load(&r->users, true);
 	return 0;
 }

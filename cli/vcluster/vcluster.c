@@ -67,23 +67,6 @@ static const struct opt opt_kind = {
 		"virtual machine",
 };
 
-static const struct opt opt_rapi = {
-	.name = "rapi",
-	.kind = KIND_TEXT,
-	.arg = "[PORT]",
-	.help = "Start the remote API on the master, at port 5080 unless "
-		"another is given",
-};
-
-static const struct opt opt_user = {
-	.name = "user",
-	.kind = KIND_TEXT,
-	.repeat = true,
-	.arg = "NAME:PASSWORD:RIGHTS",
-	.help = "A user of the remote API; the rights are read and write, with "
-		"a comma between, and both without any",
-};
-
 /* What nodes that are hosts can be given. */
 static int read_kind(const struct cli *cli, struct vcluster_options *ret,
 		     struct error *err)
@@ -119,14 +102,11 @@ static int read_options(const struct cli *cli, struct vcluster_options *ret,
 				      : "fake",
 		.base_ip = cli_text(cli, &opt_base_ip),
 		.ssh = cli_given(cli, &opt_ssh),
-		.users = cli_value(cli, &opt_user),
+		.users = cli_value(cli, &vcluster_opt_user),
 	};
 	if (read_kind(cli, ret, err) < 0)
 		return -1;
-	if (!cli_given(cli, &opt_rapi) && ret->users == NULL)
-		return 0;
-	return vcluster_rapi_port(cli_text(cli, &opt_rapi), &ret->rapi_port,
-				  err);
+	return vcluster_options_read(cli, ret, err);
 }
 
 /* --- commands --- */
@@ -160,7 +140,13 @@ static int create(struct cli *cli, struct error *err)
 	int64_t begin = clock_mono_us();
 	struct vcluster_options o;
 
-	if (read_options(cli, &o, err) < 0 || vcluster_create(&o, err) < 0)
+	int rc;
+
+	if (read_options(cli, &o, err) < 0)
+		return -1;
+	rc = vcluster_create(&o, err);
+	test_double_done(&o.test_double.all);
+	if (rc < 0)
 		return -1;
 	printf("Virtual cluster of %zu node%s is ready in %s (%.1f s)\n",
 	       o.n_nodes, o.n_nodes == 1 ? "" : "s", o.dir,
@@ -359,14 +345,17 @@ static int destroy(struct cli *cli, struct error *err)
 
 static const struct cli_command create_command = {
 	.name = "create",
-	.args = "<dir>",
+	.args = "<dir> [<port>]",
 	.help = "Make a cluster of nodes, each a folder below <dir> with "
 		"daemons of its own on a loopback address, or a host, and "
 		"start it",
 	.min_args = 1,
-	.max_args = 1,
+	.max_args = 2,
 	.options = {&opt_nodes, &opt_hypervisor, &opt_base_ip, &opt_ssh,
-		    &opt_rapi, &opt_user, &opt_kind, POWER_OPTIONS},
+		    &vcluster_opt_rapi, &vcluster_opt_user,
+		    &vcluster_opt_preset, &vcluster_opt_jobs_take,
+		    &vcluster_opt_latency, &vcluster_opt_fail,
+		    &vcluster_opt_record_http, &vcluster_opt_dump_fixtures, &opt_kind, POWER_OPTIONS},
 	.run = create,
 };
 

@@ -14,7 +14,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/vcluster/vcluster_double.h"
 #include "lib/base/error.h"
+#include "lib/base/mem.h"
 #include "lib/model/files/paths.h"
 
 #define VCLUSTER_NODES_MAX 1000
@@ -67,6 +69,8 @@ struct vcluster_options {
 	const char *cache;     /* for images; NULL: in ~/.cache */
 	const char *packages;  /* of Debian for the image, besides its own */
 	const char *templates; /* of disks, with commas; NULL: the kind's */
+	const struct vcluster_preset *preset; /* NULL: none */
+	struct vcluster_double test_double;
 };
 
 /* --- vcluster_state.c --- */
@@ -105,10 +109,11 @@ int vcluster_launch(const struct vcluster *v, size_t first, struct error *err);
 /* Read "[PORT]" of --rapi; *ret is 5080 without one. */
 int vcluster_rapi_port(const char *text, int *ret, struct error *err);
 
-/* Write the users (a list of NAME:PASSWORD:RIGHTS; NULL: none) on all nodes, as
- * each may become the master. */
+/* Write the users (a list of NAME:PASSWORD:RIGHTS; NULL: none), and the one of
+ * a preset, on all nodes, as each may become the master.  Without a cluster
+ * they are only checked. */
 int vcluster_rapi_users(const struct vcluster *v, const json_t *users,
-			struct error *err);
+			const char *own, struct error *err);
 
 /* Start the daemon on this node; one that runs stays. */
 int vcluster_rapi_start(const struct vcluster *v,
@@ -128,7 +133,12 @@ const char *vcluster_qemu(void);
 
 /* Make the folders of all nodes and the cluster on the first one, and add the
  * others; on failure everything is removed. */
-int vcluster_create(const struct vcluster_options *o, struct error *err);
+int vcluster_create(struct vcluster_options *o, struct error *err);
+
+/* Submit these jobs to its master, which is the first node, and wait until all
+ * have succeeded. */
+int vcluster_run_jobs(const struct vcluster *v, json_t *jobs STEALS,
+		      struct error *err);
 
 /* End all daemons and guests of a node that is a folder, at once. */
 int vcluster_crash(struct vcluster *v, const struct vcluster_node *node,

@@ -229,7 +229,8 @@ static int join_more(void *arg, struct error *err)
 		       : vcluster_launch(v, n_added(v), err);
 }
 
-static int init_cluster(const struct vcluster *v, bool ssh, struct error *err)
+static int init_cluster(const struct vcluster *v, bool ssh,
+			const struct vcluster_preset *preset, struct error *err)
 {
 	const struct vcluster_node *first = &v->nodes[0];
 	const char *const hypervisors[] = {v->hypervisor, NULL};
@@ -268,6 +269,7 @@ static int init_cluster(const struct vcluster *v, bool ssh, struct error *err)
 	auto_json json_t *more = more_nodes(v);
 
 	init.more_nodes = more;
+	vcluster_preset_shape(preset, &init);
 	return bootstrap_init_many(first->paths, &init, join_more,
 				   mem_unconst(v), err);
 }
@@ -353,8 +355,10 @@ static int wait_jobs(struct luxi *luxi, const json_t *ids, struct error *err)
 	return 0;
 }
 
-static int add_others(const struct vcluster *v, struct error *err)
+int vcluster_run_jobs(const struct vcluster *v, json_t *jobs STEALS,
+		      struct error *err)
 {
+	auto_json json_t *given = jobs;
 	struct luxi *luxi =
 		luxi_connect(path(v->nodes[0].paths, PATH_QUERY_SOCKET), err);
 	auto_json json_t *ids = NULL;
@@ -362,8 +366,7 @@ static int add_others(const struct vcluster *v, struct error *err)
 
 	if (luxi == NULL)
 		return -1;
-	ids = luxi_call(luxi, "SubmitManyJobs",
-			json_make("[o]", add_node_jobs(v)), err);
+	ids = luxi_call(luxi, "SubmitManyJobs", json_make("[O]", given), err);
 	rc = ids == NULL ? -1 : wait_jobs(luxi, ids, err);
 	luxi_close(luxi);
 	return rc;
@@ -376,19 +379,24 @@ static int join_others(const struct vcluster *v, struct error *err)
 	if (join_nodes(v, 1, n_added(v), err) < 0 ||
 	    vcluster_launch(v, 1, err) < 0)
 		return -1;
-	return add_others(v, err);
+	return vcluster_run_jobs(v, add_node_jobs(v), err);
 }
 
-static int bring_up(const struct vcluster *v, const struct vcluster_options *o,
+static int bring_up(struct vcluster *v, const struct vcluster_options *o,
 		    struct error *err)
 {
 	/* The state first: it names what is made, whenever that ends. */
 	if (vcluster_save(v, err) < 0 || prepare(v, err) < 0 ||
-	    init_cluster(v, o->ssh, err) < 0 || join_others(v, err) < 0)
+	    init_cluster(v, o->ssh, o->preset, err) < 0 ||
+	    join_others(v, err) < 0 ||
+	    vcluster_preset_fill(o->preset, v, err) < 0 ||
+	    vcluster_double_start(v, &o->test_double, err) < 0)
 		return -1;
 	if (v->rapi_port == 0)
 		return 0;
-	if (vcluster_rapi_users(v, o->users, err) < 0)
+	if (vcluster_rapi_users(v, o->users,
+				o->preset == NULL ? NULL : o->preset->user,
+				err) < 0)
 		return -1;
 	return vcluster_rapi_start(v, &v->nodes[0], err);
 }
@@ -424,7 +432,7 @@ static int check_fresh(const struct vcluster *v, struct error *err)
 			 v->dir, names.items[0]);
 }
 
-int vcluster_create(const struct vcluster_options *o, struct error *err)
+int vcluster_create(struct vcluster_options *o, struct error *err)
 {
 	struct vcluster *v = vcluster_plan(o, err);
 	struct error ignored;
@@ -432,7 +440,9 @@ int vcluster_create(const struct vcluster_options *o, struct error *err)
 
 	if (v == NULL)
 		return -1;
-	rc = check_fresh(v, err);
+	rc = vcluster_double_check(v, &o->test_double, err) < 0
+		     ? -1
+		     : check_fresh(v, err);
 	if (rc == 0) {
 		rc = bring_up_kind(v, o, err);
 		if (rc < 0)

@@ -25,6 +25,19 @@ int vcluster_rapi_port(const char *text, int *ret, struct error *err)
 	return 0;
 }
 
+/* "read,write", one of them, or nothing. */
+static bool are_rights(const char *text)
+{
+	auto_strv struct strv words = {0};
+
+	str_split(&words, text, ',');
+	for (size_t i = 0; i < words.n; i++)
+		if (*text != '\0' && strcmp(words.items[i], "read") != 0 &&
+		    strcmp(words.items[i], "write") != 0)
+			return false;
+	return true;
+}
+
 /* A line of the users file from "NAME:PASSWORD[:RIGHTS]". */
 static int add_user(struct buf *lines, const char *text, struct error *err)
 {
@@ -33,7 +46,8 @@ static int add_user(struct buf *lines, const char *text, struct error *err)
 	str_split(&parts, text == NULL ? "" : text, ':');
 	if (parts.n < 2 || parts.n > 3 || *parts.items[0] == '\0' ||
 	    *parts.items[1] == '\0' || !str_valid_line(text) ||
-	    strpbrk(text, " #") != NULL)
+	    strpbrk(text, " #") != NULL ||
+	    (parts.n == 3 && !are_rights(parts.items[2])))
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "--user takes NAME:PASSWORD or "
 				 "NAME:PASSWORD:RIGHTS, without blanks; the "
@@ -58,7 +72,7 @@ static int write_users(const struct vcluster_node *node,
 }
 
 int vcluster_rapi_users(const struct vcluster *v, const json_t *users,
-			struct error *err)
+			const char *own, struct error *err)
 {
 	auto_buf struct buf lines = {0};
 
@@ -68,7 +82,9 @@ int vcluster_rapi_users(const struct vcluster *v, const json_t *users,
 			     json_string_value(json_array_get(users, i)),
 			     err) < 0)
 			return -1;
-	for (size_t i = 0; i < v->n; i++)
+	if (own != NULL && add_user(&lines, own, err) < 0)
+		return -1;
+	for (size_t i = 0; v != NULL && i < v->n; i++)
 		if (write_users(&v->nodes[i], &lines, err) < 0)
 			return -1;
 	return 0;

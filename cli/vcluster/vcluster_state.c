@@ -33,12 +33,12 @@ static void ip_text(uint32_t ip, char ret[INET_ADDRSTRLEN])
 	inet_ntop(AF_INET, &address, ret, INET_ADDRSTRLEN);
 }
 
-/* Can a node daemon listen there? */
-static bool ip_free(uint32_t ip)
+/* Can a daemon listen there? */
+static bool port_free(uint32_t ip, int port)
 {
 	struct sockaddr_in address = {
 		.sin_family = AF_INET,
-		.sin_port = htons((uint16_t)paths_noded_port()),
+		.sin_port = htons((uint16_t)port),
 		.sin_addr.s_addr = htonl(ip),
 	};
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
@@ -53,10 +53,13 @@ static bool ip_free(uint32_t ip)
 	return can;
 }
 
-static bool block_free(uint32_t base, size_t n)
+/* For node daemons, and the remote API (0: without). */
+static bool block_free(uint32_t base, size_t n, int rapi_port)
 {
 	for (size_t i = 1; i <= n; i++)
-		if (!ip_free(base + (uint32_t)i))
+		if (!port_free(base + (uint32_t)i, paths_noded_port()) ||
+		    (rapi_port != 0 &&
+		     !port_free(base + (uint32_t)i, rapi_port)))
 			return false;
 	return true;
 }
@@ -64,14 +67,15 @@ static bool block_free(uint32_t base, size_t n)
 /* A random block of addresses, so that two clusters that are made at the same
  * time hardly collide; and if they do, the daemon of the second one cannot
  * bind. */
-static int find_block(size_t n, uint32_t *ret_base, struct error *err)
+static int find_block(size_t n, int rapi_port, uint32_t *ret_base,
+		      struct error *err)
 {
 	for (int i = 0; i < BLOCK_TRIES; i++) {
 		uint32_t base = 127u << 24 |
 				(uint32_t)(1 + random_below(250)) << 16 |
 				(uint32_t)random_below(256) << 8;
 
-		if (!block_free(base, n))
+		if (!block_free(base, n, rapi_port))
 			continue;
 		*ret_base = base;
 		return 0;
@@ -81,8 +85,8 @@ static int find_block(size_t n, uint32_t *ret_base, struct error *err)
 			 n);
 }
 
-static int read_base(const char *text, size_t n, uint32_t *ret_base,
-		     struct error *err)
+static int read_base(const char *text, size_t n, int rapi_port,
+		     uint32_t *ret_base, struct error *err)
 {
 	struct in_addr address;
 
@@ -91,7 +95,7 @@ static int read_base(const char *text, size_t n, uint32_t *ret_base,
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "'%s' is no address in 127.0.0.0/8", text);
 	*ret_base = ntohl(address.s_addr);
-	if (!block_free(*ret_base, n))
+	if (!block_free(*ret_base, n, rapi_port))
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
 				 "An address of the %zu after %s is in use; "
 				 "give another --base-ip, or none",
@@ -201,6 +205,25 @@ static struct vcluster *plan_kind(const struct vcluster_options *o,
 	return v;
 }
 
+/* The block that was asked for; that of a preset, if it is free; any. */
+static int choose_base(const struct vcluster_options *o, size_t n,
+		       uint32_t *ret, struct error *err)
+{
+	if (o->base_ip != NULL)
+		return read_base(o->base_ip, n, o->rapi_port, ret, err);
+	if (o->preset != NULL &&
+	    read_base(o->preset->base_ip, n, o->rapi_port, ret, err) == 0)
+		return 0;
+	return find_block(n, o->rapi_port, ret, err);
+}
+
+static char *node_name(const struct vcluster_options *o, size_t number)
+{
+	if (o->preset == NULL)
+		return xprintf("node%zu.example.com", number);
+	return xprintf("%s%zu", o->preset->node, number);
+}
+
 struct vcluster *vcluster_plan(const struct vcluster_options *o,
 			       struct error *err)
 {
@@ -211,11 +234,10 @@ struct vcluster *vcluster_plan(const struct vcluster_options *o,
 	if (o->kind->are_hosts)
 		return plan_kind(o, err);
 	v = vcluster_new(o->dir, o->hypervisor, o->n_nodes);
-	rc = o->base_ip == NULL ? find_block(v->n, &base, err)
-				: read_base(o->base_ip, v->n, &base, err);
+	rc = choose_base(o, v->n, &base, err);
 	v->rapi_port = o->rapi_port;
 	for (size_t i = 0; rc == 0 && i < v->n; i++) {
-		auto_free char *name = xprintf("node%zu.example.com", i + 1);
+		auto_free char *name = node_name(o, i + 1);
 		char ip[INET_ADDRSTRLEN];
 
 		ip_text(base + (uint32_t)i + 1, ip);

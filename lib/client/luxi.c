@@ -100,6 +100,11 @@ static bool is_usable(const struct luxi *l)
 	       (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
+bool luxi_alive(const struct luxi *l)
+{
+	return is_usable(l);
+}
+
 static bool timed_out(void)
 {
 	return errno == EAGAIN || errno == EWOULDBLOCK;
@@ -213,24 +218,61 @@ static json_t *read_reply(const struct buf *reply, struct error *err)
 	return NULL;
 }
 
-json_t *luxi_call(struct luxi *l, const char *method, json_t *args STEALS,
-		  struct error *err)
+/* Send the request and read the answer's text. */
+static int exchange(struct luxi *l, const char *method, json_t *args STEALS,
+		    struct buf *reply, struct error *err)
 {
 	auto_json json_t *request =
 		json_make("{s:s, s:o, s:i}", "method", method, "args", args,
 			  "version", PROTOCOL_VERSION);
 	auto_free char *text = json_text(request);
-	auto_buf struct buf out = {0}, reply = {0};
-	json_t *result = NULL;
+	auto_buf struct buf out = {0};
 
 	/* JSON escapes control characters, so the text cannot contain an end
 	 * mark. */
 	buf_adds(&out, text);
 	buf_addc(&out, LUXI_END);
-	if (send_request(l, &out, err) == 0 &&
-	    receive_reply(l, &reply, err) == 0)
+	if (send_request(l, &out, err) < 0)
+		return -1;
+	return receive_reply(l, reply, err);
+}
+
+json_t *luxi_call(struct luxi *l, const char *method, json_t *args STEALS,
+		  struct error *err)
+{
+	auto_buf struct buf reply = {0};
+	json_t *result = NULL;
+
+	if (exchange(l, method, args, &reply, err) == 0)
 		result = read_reply(&reply, err);
 	if (result == NULL && err->kind == ERR_LUXI)
 		disconnect(l);
 	return result;
+}
+
+/* What our master writes around a result. */
+#define TEXT_BEFORE "{\"success\":true,\"result\":"
+#define TEXT_BEHIND "}"
+
+int luxi_call_text(struct luxi *l, const char *method, json_t *args STEALS,
+		   struct buf *ret, struct error *err)
+{
+	const size_t before = strlen(TEXT_BEFORE), behind = strlen(TEXT_BEHIND);
+	auto_json json_t *result = NULL;
+	auto_buf struct buf reply = {0};
+
+	if (exchange(l, method, args, &reply, err) < 0) {
+		disconnect(l);
+		return -1;
+	}
+	if (reply.len > before + behind &&
+	    memcmp(reply.data, TEXT_BEFORE, before) == 0) {
+		buf_add(ret, reply.data + before, reply.len - before - behind);
+		return 0;
+	}
+	result = read_reply(&reply, err);
+	if (result == NULL)
+		return -1;
+	json_write(ret, result);
+	return 0;
 }

@@ -5,10 +5,12 @@
 #define CLIENT_LUXI_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/base/error.h"
 #include "lib/base/mem.h"
+#include "lib/base/str.h"
 
 struct luxi;
 
@@ -19,12 +21,20 @@ struct luxi;
 struct luxi *luxi_connect(const char *socket_path, struct error *err);
 void luxi_close(struct luxi *l);
 
+/* Whether the other end is still there; it is not asked. */
+bool luxi_alive(const struct luxi *l);
+
 /* One request; args is a list.  The result, to be freed; NULL with *err of the
  * class that the master sent (kind, ecode and text), ERR_LUXI on trouble with
  * the connection.  Connects anew and tries once more if the peer closed an
  * idle connection before the request was sent. */
 json_t *luxi_call(struct luxi *l, const char *method, json_t *args STEALS,
 		  struct error *err);
+
+/* The same; the result is appended as text, as the master has written it, which
+ * is JSON without blanks. */
+int luxi_call_text(struct luxi *l, const char *method, json_t *args STEALS,
+		   struct buf *ret, struct error *err);
 
 /* An error in the form in which it travels, ["Class", [args]]; the "result" of
  * a failed opcode has the same form.  To be freed. */

@@ -20,7 +20,7 @@
 
 #define TEXT_PLAIN "text/plain"
 
-enum stage { READING, SUSPENDED, HANDLED };
+enum stage { READING, SUSPENDED, HANDLED, ANSWERED };
 
 struct https_call {
 	struct https_request request;
@@ -323,8 +323,13 @@ static enum MHD_Result submit(struct https_call *call)
 				      .why = "The body is too long"});
 	call->request.body = call->body.data == NULL ? "" : call->body.data;
 	call->request.body_len = call->body.len;
-	call->stage = SUSPENDED;
 	timer_stop(&https_peer_of(call->connection)->limit);
+	if (s->config.quick != NULL &&
+	    s->config.quick(s->config.arg, &call->request)) {
+		call->stage = ANSWERED;
+		return answer_call(call);
+	}
+	call->stage = SUSPENDED;
 	s->busy++;
 	MHD_suspend_connection(call->connection);
 	list_append(&s->waiting, &call->link);

@@ -102,6 +102,10 @@ struct https_server_config {
 	char *(*refuse)(void *arg, const struct https_refusal *refusal,
 			const char **ret_type);
 
+	/* Answers on the loop, without waiting, what it can; false: ask
+	 * handle().  NULL: nothing. */
+	bool (*quick)(void *arg, struct https_request *request);
+
 	/* Runs in a task of its own. */
 	WAITS void (*handle)(void *arg, struct https_request *request);
 	void *arg;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/pulse.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_check.h"
 #include "lib/model/config/config_digest.h"
@@ -352,6 +353,7 @@ static void changed(struct config *c, double now)
 	bool *flag = task_mark();
 
 	stamp(c->top, c->top, now);
+	pulse_beat();
 	c->changes++;
 	if (flag != NULL)
 		*flag = true;

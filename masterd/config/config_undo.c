@@ -5,6 +5,7 @@
  * build on earlier ones. */
 #include <string.h>
 
+#include "lib/base/pulse.h"
 #include "lib/event/task.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
@@ -153,6 +154,7 @@ static void put_back(struct config *c, const struct config_undo *e)
 	const char *key;
 	json_t *value;
 
+	pulse_beat();
 	json_object_foreach (e->top, key, value)
 		if (!json_is_null(value))
 			json_object_set(c->top, key, value);

@@ -13,6 +13,7 @@
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
 #include "masterd/config/reserve.h"
+#include "masterd/jobs/exec_double.h"
 #include "masterd/jobs/exec_old_calls.h"
 #include "masterd/jobs/exec_uuids.h"
 #include "masterd/jobs/hooks.h"
@@ -444,10 +445,12 @@ json_t *exec_run_op(void *master, struct queue_run *run, struct error *err)
 {
 	auto_lu struct lu *lu = lu_new(master, run, err);
 	bool changed = false;
+	int64_t begun_us;
 	json_t *result;
 
 	if (lu == NULL || lu_lock(lu, err) < 0)
 		return NULL;
+	begun_us = clock_mono_us();
 	record_uuids(lu);
 	config_note_changes(&changed);
 	result = lu_perform(lu, err);
@@ -456,6 +459,7 @@ json_t *exec_run_op(void *master, struct queue_run *run, struct error *err)
 	config_note_changes(NULL);
 	if (changed && !lu->run->killed && !lu_plans(lu))
 		hooks_run_config_update(lu);
+	exec_take_time(lu, begun_us);
 	return result;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/base/mem.h"
+#include "lib/base/pulse.h"
 
 /* The first page whose number is not below the given one. */
 static size_t find(const struct job_index *x, uint64_t number)
@@ -35,6 +36,13 @@ static struct job_index_page *page_of(const struct job_index *x, uint64_t id)
 	return x->pages[i];
 }
 
+/* Each change is told to who has answers of before it. */
+static uint64_t next_state(struct job_index *x)
+{
+	pulse_beat();
+	return ++x->changes;
+}
+
 void job_index_add(struct job_index *x, uint64_t id, struct job *j)
 {
 	struct job_index_page *page = page_of(x, id);
@@ -53,7 +61,7 @@ void job_index_add(struct job_index *x, uint64_t id, struct job *j)
 	assert(page->jobs[id % JOB_INDEX_PAGE] == NULL);
 	page->jobs[id % JOB_INDEX_PAGE] = j;
 	page->n++;
-	page->state = ++x->changes;
+	page->state = next_state(x);
 	x->n++;
 }
 
@@ -65,7 +73,7 @@ void job_index_remove(struct job_index *x, uint64_t id)
 	assert(job_index_get(x, id) != NULL);
 	page->jobs[id % JOB_INDEX_PAGE] = NULL;
 	x->n--;
-	page->state = ++x->changes;
+	page->state = next_state(x);
 	if (--page->n > 0)
 		return;
 	free(page);
@@ -103,7 +111,7 @@ void job_index_changed(struct job_index *x, uint64_t id)
 	struct job_index_page *page = page_of(x, id);
 
 	if (page != NULL)
-		page->state = ++x->changes;
+		page->state = next_state(x);
 }
 
 const struct job_index_page *job_index_page_from(const struct job_index *x,

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "lib/base/mem.h"
+#include "lib/base/str.h"
 #include "rapi/access/users.h"
 #include "rapi/resources/reply.h"
 
@@ -91,6 +92,11 @@ int auth_read(struct auth *ret, const struct users *users, const char *header,
 		ret->rights = user->rights;
 	}
 	return 0;
+}
+
+bool auth_is_quick(const struct auth *a)
+{
+	return a->stored == NULL || !str_starts(a->stored, "{CRYPT}");
 }
 
 int auth_check(const struct auth *a, unsigned rights, struct error *err)

@@ -28,6 +28,10 @@ void auth_done(struct auth *a);
 int auth_read(struct auth *ret, const struct users *users, const char *header,
 	      bool needed, struct error *err);
 
+/* Whether the password can be checked on the loop: it is no hash that takes
+ * long. */
+bool auth_is_quick(const struct auth *a);
+
 /* Check the password, if there was one, and whether the user has one of the
  * rights (0: everybody may).  REPLY_UNAUTHORIZED or REPLY_FORBIDDEN.  Not on
  * the loop: it may take long. */

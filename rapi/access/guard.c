@@ -19,6 +19,15 @@ static struct guard_entry *find(struct guard *g, const char *address)
 	return NULL;
 }
 
+bool guard_trusts(const struct guard *g, const char *address)
+{
+	for (size_t i = 0; i < GUARD_ADDRESSES; i++)
+		if (g->entries[i].wrong > 0 &&
+		    strcmp(g->entries[i].address, address) == 0)
+			return false;
+	return true;
+}
+
 static struct guard_entry *oldest(struct guard *g)
 {
 	struct guard_entry *found = &g->entries[0];

@@ -6,6 +6,7 @@
 #ifndef RAPI_GUARD_H
 #define RAPI_GUARD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define GUARD_ADDRESSES 256
@@ -32,6 +33,9 @@ struct guard {
 /* How long an attempt from there has to wait now, in ms; -1: it is refused.
  * now_us: of clock_mono_us(). */
 int guard_turn(struct guard *g, const char *address, int64_t now_us);
+
+/* Whether no wrong password has come from there. */
+bool guard_trusts(const struct guard *g, const char *address);
 
 /* What came of it. */
 void guard_wrong(struct guard *g, const char *address, const char *user,

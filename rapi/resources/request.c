@@ -63,6 +63,18 @@ json_t *request_call(struct request *q, const char *method, json_t *args STEALS,
 	return luxi_call(q->luxi, method, args, err);
 }
 
+int request_call_text(struct request *q, const char *method,
+		      json_t *args STEALS, struct buf *ret, struct error *err)
+{
+	if (q->luxi == NULL)
+		q->luxi = luxi_connect(q->luxi_socket, err);
+	if (q->luxi == NULL) {
+		json_decref(args);
+		return -1;
+	}
+	return luxi_call_text(q->luxi, method, args, ret, err);
+}
+
 json_t *request_submit(struct request *q, json_t *ops STEALS, struct error *err)
 {
 	return request_call(q, "SubmitJob", json_make("[o]", ops), err);

@@ -51,6 +51,10 @@ int request_read_body(struct request *q, const char *type, const char *text,
 json_t *request_call(struct request *q, const char *method, json_t *args STEALS,
 		     struct error *err);
 
+/* The same; the result is appended as text. */
+int request_call_text(struct request *q, const char *method,
+		      json_t *args STEALS, struct buf *ret, struct error *err);
+
 /* Submit a job with these opcodes; its id, to be freed. */
 json_t *request_submit(struct request *q, json_t *ops STEALS,
 		       struct error *err);

@@ -7,6 +7,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "rapi/resources/bulk.h"
 #include "rapi/resources/reply.h"
 #include "rapi/resources/request.h"
 #include "rapi/resources/resource.h"
@@ -180,12 +181,13 @@ static json_t *field_list(const char *const *fields)
 	return list;
 }
 
-/* The rows of these objects; name NULL: of all. */
-static json_t *ask(struct request *q, const char *name,
-		   const char *const *fields, struct error *err)
+/* The arguments of the call for the rows of these objects, to be freed; name
+ * NULL: of all. */
+static json_t *ask_args(struct request *q, const char *name,
+			const char *const *fields, struct error *err)
 {
 	const struct resource_kind *kind = q->route->kind;
-	json_t *names = json_array();
+	auto_json json_t *names = json_array();
 	bool locking;
 
 	if (name != NULL)
@@ -195,17 +197,19 @@ static json_t *ask(struct request *q, const char *name,
 		names = json_null();
 	}
 	if (!kind->locks)
-		return request_call(
-			q, kind->call,
-			json_make("[o, o]", names, field_list(fields)), err);
-	if (args_flag(&q->args, "lock", &locking, err) < 0) {
-		json_decref(names);
+		return json_make("[O, o]", names, field_list(fields));
+	if (args_flag(&q->args, "lock", &locking, err) < 0)
 		return NULL;
-	}
-	return request_call(
-		q, kind->call,
-		json_make("[o, o, b]", names, field_list(fields), (int)locking),
-		err);
+	return json_make("[O, o, b]", names, field_list(fields), (int)locking);
+}
+
+static json_t *ask(struct request *q, const char *name,
+		   const char *const *fields, struct error *err)
+{
+	json_t *args = ask_args(q, name, fields, err);
+
+	return args == NULL ? NULL
+			    : request_call(q, q->route->kind->call, args, err);
 }
 
 /* The second name of a value that has two. */
@@ -282,14 +286,25 @@ static json_t *short_list(const struct resource_kind *kind, const json_t *rows)
 	return list;
 }
 
-static json_t *full_list(const struct resource_kind *kind, const json_t *rows)
+/* All objects with all fields: q->text. */
+static json_t *full_list(struct request *q, struct error *err)
 {
-	json_t *list = json_array();
+	const struct resource_kind *kind = q->route->kind;
+	json_t *args = ask_args(q, NULL, kind->fields, err);
+	auto_buf struct buf rows = {0}, text = {0};
 
-	for (size_t i = 0; i < json_array_size(rows); i++)
-		json_array_append_new(list,
-				      object_of(kind, json_array_get(rows, i)));
-	return list;
+	if (args == NULL ||
+	    request_call_text(q, kind->call, args, &rows, err) < 0)
+		return NULL;
+	if (bulk_write(&text, kind, rows.data, rows.len) < 0) {
+		error_set(err, ERR_LUXI, NULL,
+			  "The master daemon's answer has not the fields that "
+			  "were asked for");
+		return NULL;
+	}
+	buf_addc(&text, '\n');
+	q->text = buf_steal(&text);
+	return json_null();
 }
 
 json_t *resource_list(struct request *q, struct error *err)
@@ -303,10 +318,10 @@ json_t *resource_list(struct request *q, struct error *err)
 		return NULL;
 	if (resource_is_shaped(q))
 		return resource_shaped_list(q, bulk, err);
-	rows = ask(q, NULL, bulk ? kind->fields : names, err);
-	if (rows == NULL)
-		return NULL;
-	return bulk ? full_list(kind, rows) : short_list(kind, rows);
+	if (bulk)
+		return full_list(q, err);
+	rows = ask(q, NULL, names, err);
+	return rows == NULL ? NULL : short_list(kind, rows);
 }
 
 /* --- one object --- */

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/model/opcode/opcode.h"
 #include "rapi/resources/reply.h"
 #include "rapi/resources/resource.h"
@@ -59,6 +60,30 @@ static const struct route table[] = {
 const struct route *routes(void)
 {
 	return table;
+}
+
+enum route_lasts route_lasts(const struct route *r)
+{
+	static json_t *(*const last[])(struct request * q,
+				       struct error * err) = {
+		resource_null,	      resource_version,	   resource_features,
+		resource_tags,	      resource_job_status, resource_node_role,
+		resource_query_fields};
+
+	if (strcmp(r->method, "GET") != 0 || r->jobs || r->stream)
+		return ROUTE_LASTS_NOT;
+	if (r->kind == &resource_kind_instance ||
+	    r->kind == &resource_kind_node || r->run == resource_info)
+		return ROUTE_LASTS_BRIEFLY;
+	for (size_t i = 0; i < ARRAY_SIZE(last); i++)
+		if (r->run == last[i])
+			return ROUTE_LASTS;
+	return r->kind == &resource_kind_group ||
+			       r->kind == &resource_kind_network ||
+			       r->kind == &resource_kind_filter ||
+			       r->kind == &resource_kind_job
+		       ? ROUTE_LASTS
+		       : ROUTE_LASTS_NOT;
 }
 
 static bool in_name(char c)

@@ -57,6 +57,8 @@ struct route {
 	const char *name; /* of the resource; jobs have it in their reason */
 	unsigned rights;
 	bool jobs; /* its answer is the id of a job that it submits */
+	/* Its answer goes on (rapi/streams.c); run is not called. */
+	bool stream;
 
 	/* The resource's function; see request.h. */
 	json_t *(*run)(struct request *q, struct error *err);
@@ -76,6 +78,15 @@ struct route {
 	} renames[ROUTE_RENAMES_MAX];
 	const char *forbidden; /* a parameter that must not be set */
 };
+
+/* How long an answer of a GET holds. */
+enum route_lasts {
+	ROUTE_LASTS_NOT,
+	ROUTE_LASTS_BRIEFLY, /* it has what nodes tell */
+	ROUTE_LASTS,	     /* while the master tells of no change */
+};
+
+enum route_lasts route_lasts(const struct route *r);
 
 /* All rows; one with a NULL method ends them. */
 const struct route *routes(void);

@@ -47,3 +47,6 @@ sh "$here/list.sh" "$BIN"
 
 echo "== parallel adds"
 sh "$here/parallel_adds.sh" "$BIN"
+
+echo "== the remote API"
+sh "$here/rapi.sh" "$BIN"

@@ -6,7 +6,7 @@
 rapi_cluster() {
     vcluster_only "the remote API is started by gnt-vcluster"
     cluster_start --nodes 3 --rapi --user rw:secret:read,write \
-        --user ro:secret:read --user none:secret:other "$@"
+        --user ro:secret:read --user none:secret: "$@"
     api_address=$("$BIN/gnt-vcluster" list "$VC" --format=json |
         python3 -c 'import json, sys
 print([n["ip"] for n in json.load(sys.stdin)["nodes"] if n["master"]][0])'):5080

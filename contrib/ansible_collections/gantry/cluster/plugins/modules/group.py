@@ -1,0 +1,122 @@
+#!/usr/bin/python
+# SPDX-License-Identifier: BSD-2-Clause
+"""A node group as it shall be."""
+from __future__ import absolute_import, division, print_function
+
+__metaclass__ = type  # pylint: disable=invalid-name
+
+DOCUMENTATION = r"""
+module: group
+short_description: Node groups of a cluster
+description:
+  - Makes, changes and removes node groups. What is not given stays as it is.
+options:
+  name:
+    description: Name of the group.
+    required: true
+    type: str
+  state:
+    description: Whether it is there.
+    choices: [present, absent]
+    default: present
+    type: str
+  alloc_policy:
+    description: Whether allocators choose it.
+    choices: [preferred, last_resort, unallocable]
+    type: str
+  ndparams:
+    description: Node parameters.
+    type: dict
+  ipolicy:
+    description: Members of the instance policy.
+    type: dict
+  diskparams:
+    description: Disk parameters, by template.
+    type: dict
+  tags:
+    description: All tags.
+    type: list
+    elements: str
+extends_documentation_fragment: [gantry.cluster.api, gantry.cluster.api.module]
+"""
+
+EXAMPLES = r"""
+- gantry.cluster.group:
+    name: rack2
+    alloc_policy: last_resort
+"""
+
+RETURN = r"""
+steps:
+  description: What was done, or would be, in words.
+  type: list
+  returned: always
+plan:
+  description: In check mode, the plan of each step.
+  type: list
+  returned: in check mode
+object:
+  description: The group as the API shows it then; null if it is not there.
+  type: dict
+  returned: always
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.gantry.cluster.plugins.module_utils.api import (
+    Api, ApiError, JOB_OPTIONS, OPTIONS, Step, carry_out, differences,
+    name_in_path, tag_steps)
+
+# What is compared, and how a change calls it.
+DICTS = {"ndparams": "custom_ndparams", "ipolicy": "custom_ipolicy",
+         "diskparams": "custom_diskparams"}
+
+
+def new_steps(params, path):
+    body = {key: params[key] for key in ["alloc_policy"] + list(DICTS)
+            if params[key] is not None}
+    return [Step("create " + params["name"], "POST", "/2/groups",
+                 dict(body, group_name=params["name"]))] + \
+        tag_steps(params["name"], path, params["tags"] or None, [])
+
+
+def steps_for(params, path, group):
+    if params["state"] == "absent":
+        return [Step("remove " + params["name"], "DELETE", path)] \
+            if group else []
+    if not group:
+        return new_steps(params, path)
+    body = {}
+    if params["alloc_policy"] not in (None, group["alloc_policy"]):
+        body["alloc_policy"] = params["alloc_policy"]
+    for key, name in DICTS.items():
+        changed = differences(params[key], group[key])
+        if changed:
+            body[name] = changed
+    steps = [Step("modify " + params["name"], "PUT", path + "/modify", body)] \
+        if body else []
+    return steps + tag_steps(params["name"], path, params["tags"],
+                             group["tags"])
+
+
+def main():
+    module = AnsibleModule(supports_check_mode=True, argument_spec=dict(
+        OPTIONS, name={"type": "str", "required": True},
+        state={"type": "str", "default": "present",
+               "choices": ["present", "absent"]},
+        alloc_policy={"type": "str", "choices": [
+            "preferred", "last_resort", "unallocable"]},
+        ndparams={"type": "dict"}, ipolicy={"type": "dict"},
+        diskparams={"type": "dict"},
+        tags={"type": "list", "elements": "str"}, **JOB_OPTIONS))
+    path = "/2/groups/" + name_in_path(module.params["name"])
+    try:
+        api = Api(module.params)
+        carry_out(module, api, steps_for(module.params, path, api.find(path)),
+                  lambda: api.find(path))
+    except (ApiError, ValueError, KeyError) as err:
+        module.fail_json(msg=str(err))
+
+
+if __name__ == "__main__":
+    main()

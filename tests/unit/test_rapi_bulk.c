@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "rapi/resources/bulk.h"
+#include "rapi/resources/resource.h"
+
+static const char *const fields[] = {"name", "beparams", "tags", NULL};
+static const struct resource_kind kind = {.fields = fields, .has_memory = true};
+
+static void check(const char *rows, const char *wanted)
+{
+	struct buf out = {0};
+
+	cr_assert_eq(bulk_write(&out, &kind, rows, strlen(rows)), 0, "%s",
+		     rows);
+	cr_assert_str_eq(out.data, wanted);
+	buf_done(&out);
+}
+
+Test(rapi_bulk, values_get_their_names_and_blanks)
+{
+	check("[]", "[]");
+	check("[[\"a\",null,[]]]",
+	      "[{\"name\": \"a\", \"beparams\": null, \"tags\": []}]");
+	check("[[\"a\",{\"maxmem\":128,\"vcpus\":1},[\"x\",\"y\"]],"
+	      "[\"b\",{},[[1,2],{\"k\":-1.5}]]]",
+	      "[{\"name\": \"a\", \"beparams\": {\"maxmem\": 128, \"vcpus\": "
+	      "1, "
+	      "\"memory\": 128}, \"tags\": [\"x\", \"y\"]}, {\"name\": \"b\", "
+	      "\"beparams\": {}, \"tags\": [[1, 2], {\"k\": -1.5}]}]");
+}
+
+Test(rapi_bulk, strings_stay_as_they_are)
+{
+	check("[[\"a,b:[{\\\"\\\\\",null,[\"\\u00e4,\"]]]",
+	      "[{\"name\": \"a,b:[{\\\"\\\\\", \"beparams\": null, \"tags\": "
+	      "[\"\\u00e4,\"]}]");
+}
+
+Test(rapi_bulk, other_texts_are_refused)
+{
+	static const char *const bad[] = {
+		"",	      "[",	     "{}",	    "[[]]",
+		"[[1,2]]",    "[[1,2,3,4]]", "[[1,2,3]",    "[[1,2,3]]x",
+		"[[1,2,3],]", "[[\"a,2,3]]", "[[1,,3]]",    "[[1,{\"a\":[,3]]",
+		"[[1,2,\"\\", "null",	     "[[\"a\\\"]]", "[1,2,3]",
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		struct buf out = {0};
+
+		cr_assert_eq(bulk_write(&out, &kind, bad[i], strlen(bad[i])),
+			     -1, "%s", bad[i]);
+		buf_done(&out);
+	}
+}
