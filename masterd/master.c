@@ -140,6 +140,8 @@ struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 	m->disk = disk;
 	m->paths = paths;
 	m->quorum = quorum;
+	if (quorum != NULL)
+		m->events = state_events(quorum_state(quorum));
 	m->config = load_config(m, err);
 	if (m->config == NULL) {
 		master_free(m);

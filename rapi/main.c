@@ -42,6 +42,8 @@ static const char usage[] =
 	"      --trusted-proxy=ADDRESS   believe its X-Forwarded-For; may be "
 	"repeated\n"
 	"      --max-clients=N           connections at the same time (1000)\n"
+	"      --max-streams=N           clients that follow events, besides "
+	"these (1000)\n"
 	"  -f, --foreground              do not go to the background, log to "
 	"stderr\n"
 	"  -d, --debug                   log more\n"
@@ -51,7 +53,14 @@ static const char usage[] =
 	"--ssl, --no-user-checks and --syslog of Ganeti's daemon change "
 	"nothing here.\n";
 
-enum { OPT_AUTH = 256, OPT_NO_SSL, OPT_PROXY, OPT_CLIENTS, OPT_IGNORED };
+enum {
+	OPT_AUTH = 256,
+	OPT_NO_SSL,
+	OPT_PROXY,
+	OPT_CLIENTS,
+	OPT_STREAMS,
+	OPT_IGNORED
+};
 
 static const struct option options[] = {
 	{"bind", required_argument, NULL, 'b'},
@@ -60,6 +69,7 @@ static const struct option options[] = {
 	{"no-ssl", no_argument, NULL, OPT_NO_SSL},
 	{"trusted-proxy", required_argument, NULL, OPT_PROXY},
 	{"max-clients", required_argument, NULL, OPT_CLIENTS},
+	{"max-streams", required_argument, NULL, OPT_STREAMS},
 	DAEMON_OPTIONS,
 	/* Options that RAPI_ARGS of a host may have; they are ignored. */
 	{"ssl", no_argument, NULL, OPT_IGNORED},
@@ -110,6 +120,12 @@ static int parse(int argc, char **argv, struct daemon *d, struct rapi *r,
 					"number of connections", &number) < 0)
 				return 1;
 			r->connections_max = (unsigned)number;
+			break;
+		case OPT_STREAMS:
+			if (read_number(optarg, INT32_MAX, "number of streams",
+					&number) < 0)
+				return 1;
+			r->streams_max = (unsigned)number;
 			break;
 		case OPT_IGNORED:
 			break;
@@ -219,6 +235,7 @@ static int make_folders(const struct paths *p, struct error *err)
 
 static void rapi_done(struct rapi *r)
 {
+	rapi_end(r);
 	users_done(&r->users);
 	pool_done(&r->pool);
 	access_log_close(&r->log);
@@ -253,6 +270,7 @@ int main(int argc, char **argv)
 				  .reload = reload,
 				  .stop_ms = STOP_MS};
 	static struct rapi r = {.connections_max = RAPI_CONNECTIONS_MAX,
+				.streams_max = RAPI_STREAMS_MAX,
 				.log.fd = -1};
 	struct paths *paths;
 	struct error err;

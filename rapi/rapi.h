@@ -19,8 +19,10 @@
 #include "rapi/access/seen.h"
 #include "rapi/access/users.h"
 #include "rapi/access_log.h"
+#include "rapi/feed.h"
 #include "rapi/pool.h"
 #include "rapi/resources/stats.h"
+#include "rapi/streams.h"
 
 struct https_server;
 struct paths;
@@ -29,6 +31,8 @@ struct paths;
 #define RAPI_CONNECTIONS_MAX 1000
 #define RAPI_CONNECTIONS_PER_IP_MAX 100
 #define RAPI_REQUESTS_MAX 1000
+/* Streams do not count among the connections. */
+#define RAPI_STREAMS_MAX 1000
 #define RAPI_BODY_MAX (10 * 1024 * 1024)
 #define RAPI_BODIES_MAX (64 * 1024 * 1024)
 #define RAPI_HEADER_MAX (16 * 1024)
@@ -47,7 +51,8 @@ struct rapi {
 	bool no_ssl;	     /* plain HTTP, behind a proxy that speaks TLS */
 	bool require_auth;   /* also for what everybody may read */
 	struct strv proxies; /* whose word is taken for the client's address */
-	unsigned connections_max;
+	unsigned connections_max, streams_max;
+	struct request_way way; /* to the master */
 
 	struct https_server *server;
 	struct seen certificate;
@@ -57,6 +62,8 @@ struct rapi {
 	struct pool pool;
 	struct access_log log;
 	struct stats stats;
+	struct feed *feed;
+	struct streams *streams;
 };
 
 /* Start to listen. */
@@ -64,6 +71,9 @@ int rapi_start(struct rapi *r, struct error *err);
 
 /* Stop to listen; requests that run go on. */
 void rapi_stop(struct rapi *r);
+
+/* After its last task. */
+void rapi_end(struct rapi *r);
 
 /* Read the certificate and the users again, and open the logs anew. */
 void rapi_reload(struct rapi *r);

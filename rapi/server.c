@@ -22,6 +22,9 @@
 #define SERVER_LINE "Server: Ganeti " GANETI_RELEASE "\n"
 /* "Prefer: wait=SECONDS": at most so many. */
 #define PREFER_WAIT_MAX_S 120
+/* "?index=N&wait=SECONDS": so long, and at most. */
+#define INDEX_WAIT_S 30
+#define INDEX_WAIT_MAX_S 120
 
 /* A request on its way. */
 struct exchange {
@@ -30,7 +33,11 @@ struct exchange {
 	const char *address; /* of the client */
 	const char *type;    /* of the body */
 	const char *known;   /* If-None-Match: what the client has */
-	struct stats stats;  /* as they were at its beginning */
+	int64_t index;	     /* wait for something newer; -1: do not */
+	int64_t index_wait_s;
+	bool checked;	    /* the password was right */
+	uint64_t newest;    /* event before the answer was made */
+	struct stats stats; /* as they were at its beginning */
 	int64_t begin_us;
 	int status;
 	char *text; /* the answer */
@@ -83,6 +90,26 @@ static unsigned wait_of(const char *prefer)
 					   : PREFER_WAIT_MAX_S;
 }
 
+/* A read that waits until there is something newer than an index. */
+static int read_index(const struct https_request *http, struct exchange *x,
+		      struct error *err)
+{
+	if (strcmp(http->method, "GET") != 0 || x->q.route->stream)
+		return 0;
+	if (args_int(&x->q.args, "index", -1, &x->index, err) < 0)
+		return -1;
+	args_remove(&x->q.args, "index");
+	if (x->index < 0)
+		return 0;
+	if (args_int(&x->q.args, "wait", INDEX_WAIT_S, &x->index_wait_s, err) <
+	    0)
+		return -1;
+	args_remove(&x->q.args, "wait");
+	if (x->index_wait_s > INDEX_WAIT_MAX_S)
+		x->index_wait_s = INDEX_WAIT_MAX_S;
+	return 0;
+}
+
 /* What is ours is taken out of the arguments: to some resources any that they
  * do not know means something. */
 static int read_wishes(const struct https_request *http, struct exchange *x,
@@ -93,6 +120,8 @@ static int read_wishes(const struct https_request *http, struct exchange *x,
 	if (args_flag(&x->q.args, "plan", &x->q.plan, err) < 0)
 		return -1;
 	args_remove(&x->q.args, "plan");
+	if (read_index(http, x, err) < 0)
+		return -1;
 	if (x->q.plan && !x->q.route->jobs)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Only what submits a job can be planned");
@@ -154,13 +183,23 @@ static bool is_gone(void *arg)
 	return https_gone(arg);
 }
 
+static int check(struct exchange *x, struct error *err)
+{
+	if (x->checked)
+		return 0;
+	if (auth_check(&x->auth, x->q.route->rights, err) < 0) {
+		x->wrong = error_is(err, REPLY_UNAUTHORIZED);
+		return -1;
+	}
+	x->checked = true;
+	return 0;
+}
+
 static json_t *answer(struct exchange *x, const struct https_request *http,
 		      struct error *err)
 {
-	if (auth_check(&x->auth, x->q.route->rights, err) < 0) {
-		x->wrong = error_is(err, REPLY_UNAUTHORIZED);
+	if (check(x, err) < 0)
 		return NULL;
-	}
 	if (request_read_body(&x->q, x->type, http->body, http->body_len, err) <
 	    0)
 		return NULL;
@@ -194,6 +233,12 @@ static void take_result(struct exchange *x, const struct https_request *http,
 		tag_answer(x);
 }
 
+static void take_error(struct exchange *x, const struct error *err)
+{
+	x->status = reply_status(err);
+	x->text = reply_error_text(x->status, err->text);
+}
+
 static void work(struct exchange *x, struct https_request *http)
 {
 	auto_json json_t *result = NULL;
@@ -202,12 +247,10 @@ static void work(struct exchange *x, struct https_request *http)
 	x->q.gone = is_gone;
 	x->q.gone_arg = http;
 	result = answer(x, http, &err);
-	if (result != NULL) {
+	if (result != NULL)
 		take_result(x, http, result);
-	} else {
-		x->status = reply_status(&err);
-		x->text = reply_error_text(x->status, err.text);
-	}
+	else
+		take_error(x, &err);
 	/* Large values are freed here, not on the loop. */
 	json_decref(x->q.body);
 	x->q.body = NULL;
@@ -218,7 +261,8 @@ static void work(struct exchange *x, struct https_request *http)
 static void finish(struct rapi *r, struct https_request *http,
 		   struct exchange *x)
 {
-	size_t len = strlen(x->text);
+	bool stream = x->text == NULL;
+	size_t len = stream ? 0 : strlen(x->text);
 
 	stats_add(&r->stats, x->status,
 		  (double)(clock_mono_us() - x->begin_us) / 1e6);
@@ -233,8 +277,73 @@ static void finish(struct rapi *r, struct https_request *http,
 	buf_adds(&x->q.headers, SERVER_LINE);
 	if (x->status == 401)
 		buf_adds(&x->q.headers, AUTH_ASKS);
-	https_reply(http, x->status, x->text_type, steal(&x->text), len);
+	if (x->newest != 0)
+		buf_addf(&x->q.headers, "X-Gantry-Index: %ju\n",
+			 (uintmax_t)x->newest);
+	if (stream)
+		buf_adds(&x->q.headers, "Cache-Control: no-store\n");
+	else
+		https_reply(http, x->status, x->text_type, steal(&x->text),
+			    len);
 	http->headers = buf_steal(&x->q.headers);
+}
+
+/* Who may wait, or follow, is found out before. */
+static WAITS int check_first(struct rapi *r, struct exchange *x,
+			     struct error *err)
+{
+	int rc;
+
+	if (!x->q.route->stream && x->index < 0)
+		return 0;
+	task_leave();
+	rc = check(x, err);
+	task_enter();
+	if (rc < 0)
+		note_attempt(r, x);
+	return rc;
+}
+
+static WAITS void run(struct rapi *r, struct exchange *x,
+		      struct https_request *http)
+{
+	x->q.luxi = pool_take(&r->pool);
+	task_leave();
+	work(x, http);
+	task_enter();
+	pool_give(&r->pool, x->q.luxi);
+	note_attempt(r, x);
+}
+
+static WAITS int begin_stream(struct rapi *r, struct exchange *x,
+			      struct https_request *http, struct error *err)
+{
+	char *user = x->auth.user == NULL ? NULL : xstrdup(x->auth.user);
+	int rc = streams_begin(r->streams, http, &x->q.args, &x->auth, err);
+
+	x->status = 200;
+	if (rc == 0)
+		x->auth.user = steal(&user); /* for the log */
+	free(user);
+	return rc;
+}
+
+/* What runs beside the loop; or a wait; or a stream. */
+static WAITS int serve(struct rapi *r, struct exchange *x,
+		       struct https_request *http, struct error *err)
+{
+	if (check_first(r, x, err) < 0)
+		return -1;
+	if (x->q.route->stream)
+		return begin_stream(r, x, http, err);
+	if (x->index >= 0)
+		feed_wait(r->feed, (uint64_t)x->index,
+			  clock_mono_us() + x->index_wait_s * INT64_C(1000000),
+			  is_gone, http);
+	if (strcmp(http->method, "GET") == 0)
+		x->newest = feed_index(r->feed);
+	run(r, x, http);
+	return 0;
 }
 
 static WAITS void handle(void *arg, struct https_request *http)
@@ -243,24 +352,17 @@ static WAITS void handle(void *arg, struct https_request *http)
 	struct exchange x = {.address = client_address(r, http),
 			     .type = https_header(http, "Content-Type"),
 			     .begin_us = clock_mono_us(),
+			     .index = -1,
 			     .text_type = REPLY_TYPE};
 	struct error err;
 
 	r->stats.running++;
 	x.stats = r->stats;
 	x.q.stats = &x.stats;
-	x.q.luxi_socket = path(r->paths, PATH_QUERY_SOCKET);
-	if (admit(r, http, &x, &err) < 0 || take_turn(r, &x, &err) < 0) {
-		x.status = reply_status(&err);
-		x.text = reply_error_text(x.status, err.text);
-	} else {
-		x.q.luxi = pool_take(&r->pool);
-		task_leave();
-		work(&x, http);
-		task_enter();
-		pool_give(&r->pool, x.q.luxi);
-		note_attempt(r, &x);
-	}
+	x.q.way = &r->way;
+	if (admit(r, http, &x, &err) < 0 || take_turn(r, &x, &err) < 0 ||
+	    serve(r, &x, http, &err) < 0)
+		take_error(&x, &err);
 	r->stats.running--;
 	finish(r, http, &x);
 	exchange_done(&x);
@@ -292,6 +394,22 @@ static void read_certificate(struct rapi *r)
 		log_error("keeping the old certificate: %s", err.text);
 	else
 		log_info("read the certificate");
+}
+
+/* Whether who follows may still: the users file may be another one by now. */
+static bool may_follow(void *arg, const struct auth *auth)
+{
+	struct rapi *r = arg;
+
+	users_load(&r->users, false);
+	return auth_holds(auth, &r->users, !r->require_auth);
+}
+
+static void on_told(void *arg)
+{
+	struct rapi *r = arg;
+
+	streams_told(r->streams);
 }
 
 static void look_later(struct rapi *r);
@@ -333,6 +451,7 @@ int rapi_start(struct rapi *r, struct error *err)
 		.connections_max = r->connections_max,
 		.connections_per_ip_max = RAPI_CONNECTIONS_PER_IP_MAX,
 		.requests_max = RAPI_REQUESTS_MAX,
+		.streams_max = r->streams_max,
 		.refuse = refuse,
 		.handle = handle,
 		.arg = r,
@@ -345,6 +464,10 @@ int rapi_start(struct rapi *r, struct error *err)
 	r->server = https_server_create(&config, err);
 	if (r->server == NULL)
 		return -1;
+	r->way.luxi_socket = path(r->paths, PATH_QUERY_SOCKET);
+	r->feed = feed_create(&r->way, on_told, r);
+	r->streams = streams_create(r->feed, may_follow, r);
+	feed_start(r->feed);
 	look_later(r);
 	users_load(&r->users, true);
 	return 0;
@@ -355,6 +478,14 @@ void rapi_stop(struct rapi *r)
 	timer_stop(&r->look);
 	if (r->server != NULL)
 		https_server_destroy(steal(&r->server), NULL, NULL);
+	if (r->feed != NULL)
+		feed_stop(r->feed);
+}
+
+void rapi_end(struct rapi *r)
+{
+	streams_free(steal(&r->streams));
+	feed_free(steal(&r->feed));
 }
 
 void rapi_reload(struct rapi *r)
@@ -362,6 +493,7 @@ void rapi_reload(struct rapi *r)
 	struct error err;
 
 	users_load(&r->users, true);
+	streams_check(r->streams);
 	if (access_log_open(&r->log, path(r->paths, PATH_RAPI_ACCESS_LOG),
 			    &err) < 0)
 		log_error("keeping the old access log: %s", err.text);

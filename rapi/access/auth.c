@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "lib/base/mem.h"
+#include "lib/base/str.h"
 #include "rapi/access/users.h"
 #include "rapi/resources/reply.h"
 
@@ -91,6 +92,17 @@ int auth_read(struct auth *ret, const struct users *users, const char *header,
 		ret->rights = user->rights;
 	}
 	return 0;
+}
+
+bool auth_holds(const struct auth *a, const struct users *users, bool nobody)
+{
+	const struct user *user;
+
+	if (a->user == NULL)
+		return nobody;
+	user = users_find(users, a->user);
+	return user != NULL && str_eq(user->password, a->stored) &&
+	       (a->rights & ~user->rights) == 0;
 }
 
 int auth_check(const struct auth *a, unsigned rights, struct error *err)

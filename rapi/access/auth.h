@@ -28,6 +28,10 @@ void auth_done(struct auth *a);
 int auth_read(struct auth *ret, const struct users *users, const char *header,
 	      bool needed, struct error *err);
 
+/* Whether what was checked once still holds: the user is still there, with the
+ * same password and no right less.  nobody: who gave no name may. */
+bool auth_holds(const struct auth *a, const struct users *users, bool nobody);
+
 /* Check the password, if there was one, and whether the user has one of the
  * rights (0: everybody may).  REPLY_UNAUTHORIZED or REPLY_FORBIDDEN.  Not on
  * the loop: it may take long. */

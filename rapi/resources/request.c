@@ -51,16 +51,23 @@ int request_read_body(struct request *q, const char *type, const char *text,
 	return 0;
 }
 
-json_t *request_call(struct request *q, const char *method, json_t *args STEALS,
-		     struct error *err)
+json_t *request_way_call(const struct request_way *way, struct luxi **luxi,
+			 const char *method, json_t *args STEALS,
+			 struct error *err)
 {
-	if (q->luxi == NULL)
-		q->luxi = luxi_connect(q->luxi_socket, err);
-	if (q->luxi == NULL) {
+	if (*luxi == NULL)
+		*luxi = luxi_connect(way->luxi_socket, err);
+	if (*luxi == NULL) {
 		json_decref(args);
 		return NULL;
 	}
-	return luxi_call(q->luxi, method, args, err);
+	return luxi_call(*luxi, method, args, err);
+}
+
+json_t *request_call(struct request *q, const char *method, json_t *args STEALS,
+		     struct error *err)
+{
+	return request_way_call(q->way, &q->luxi, method, args, err);
 }
 
 json_t *request_submit(struct request *q, json_t *ops STEALS, struct error *err)

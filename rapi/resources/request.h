@@ -17,6 +17,11 @@ struct luxi;
 struct route;
 struct stats;
 
+/* How the master is asked. */
+struct request_way {
+	const char *luxi_socket; /* where it listens */
+};
+
 struct request {
 	const struct route *route;
 	struct strv items;  /* what the path has in place of {names} */
@@ -26,8 +31,8 @@ struct request {
 	bool plan;	 /* do not submit a job, but say what it does */
 	unsigned wait_s; /* how long to wait for the job's end; 0: not */
 	const struct stats *stats; /* of the daemon; NULL: none */
-	const char *luxi_socket;   /* where the master listens */
-	struct luxi *luxi;	   /* NULL: not connected yet */
+	const struct request_way *way;
+	struct luxi *luxi; /* NULL: not connected yet */
 
 	/* What an answer may have besides its JSON, set by the resource: */
 	int status;	    /* 0: 200 */
@@ -50,6 +55,12 @@ int request_read_body(struct request *q, const char *type, const char *text,
 /* A LUXI call.  Connects first where that is needed. */
 json_t *request_call(struct request *q, const char *method, json_t *args STEALS,
 		     struct error *err);
+
+/* The same outside of a request; *luxi is NULL at first, and the caller's to
+ * close. */
+json_t *request_way_call(const struct request_way *way, struct luxi **luxi,
+			 const char *method, json_t *args STEALS,
+			 struct error *err);
 
 /* Submit a job with these opcodes; its id, to be freed. */
 json_t *request_submit(struct request *q, json_t *ops STEALS,

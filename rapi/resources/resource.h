@@ -71,6 +71,10 @@ RESOURCE(resource_reinstall);
 json_t *resource_job_end(struct request *q, const json_t *id,
 			 struct error *err);
 
+/* Of streams: how those who do not come to it are told; never called for
+ * others. */
+RESOURCE(resource_events);
+
 /* For probes, monitoring and tools. */
 RESOURCE(resource_alive);
 RESOURCE(resource_ready);

@@ -57,6 +57,8 @@ struct route {
 	const char *name; /* of the resource; jobs have it in their reason */
 	unsigned rights;
 	bool jobs; /* its answer is the id of a job that it submits */
+	/* Its answer goes on (rapi/streams.c); run is not called. */
+	bool stream;
 
 	/* The resource's function; see request.h. */
 	json_t *(*run)(struct request *q, struct error *err);
