@@ -140,10 +140,10 @@ static bool fill(struct stream *s)
 		if (is_wished(s, e))
 			send_event(s, e->topic, e->index, e->text);
 	}
-	if (s->out.len == 0 &&
+	if (s->out.len == 0 && s->at <= feed_index(s->all->feed) &&
 	    (!s->begun || now - s->sent_us >= STREAMS_BOOKMARK_S * SECOND_US))
 		send_own(s, "bookmark", "all up to here was told");
-	s->begun = true;
+	s->begun |= s->out.len > 0;
 	return s->out.len > 0;
 }
 

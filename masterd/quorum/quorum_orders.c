@@ -90,6 +90,7 @@ static WAITS int join(struct quorum *q, const struct consensus_identity *me,
 		 "with the number %016" PRIx64,
 		 me->id);
 	quorum_close_log(q);
+	state_other_log(q->state);
 	task_leave(); /* nobody else uses the folder */
 	rc = consensus_create(q->config.disk,
 			      path(q->config.paths, PATH_CONSENSUS_DIR), me,

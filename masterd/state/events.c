@@ -2,14 +2,13 @@
 /* Events are made of the records themselves, since these are all that every
  * server has.  So the file of a job says what the job has come to, and the text
  * of an object what it is called. */
-#include "masterd/state/events.h"
+#include "masterd/state/events_private.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "lib/base/array.h"
 #include "lib/base/clock.h"
-#include "lib/event/timer.h"
 #include "lib/json/json.h"
 #include "lib/store/store.h"
 #include "masterd/state/config_image.h"
@@ -19,26 +18,6 @@
 #define PLACES (1u << EVENTS_PLACE_BITS)
 
 #define SECOND_US INT64_C(1000000)
-
-struct event {
-	uint64_t index;
-	int64_t time_us;
-	const char *topic, *type; /* literals */
-	char *name;
-	uint64_t job; /* 0: it is about no job */
-	uint64_t log;
-	char *user, *opcode;
-};
-
-struct events {
-	struct event *ring; /* EVENTS_KEPT places */
-	size_t first, n;
-	uint64_t floor, last, shown;
-	uint64_t entry; /* of the log, whose changes come now */
-	unsigned place;
-	struct list watches;
-	struct timer tell;
-};
 
 static void on_tell(struct timer *t)
 {
@@ -65,14 +44,19 @@ struct events *events_create(void)
 	return e;
 }
 
+void events_drop(struct event *ev)
+{
+	free(ev->name);
+	free(ev->user);
+	free(ev->opcode);
+}
+
 static void drop_first(struct events *e)
 {
 	struct event *old = &e->ring[e->first];
 
 	e->floor = old->index;
-	free(old->name);
-	free(old->user);
-	free(old->opcode);
+	events_drop(old);
 	e->first = (e->first + 1) % EVENTS_KEPT;
 	e->n--;
 }
@@ -97,17 +81,31 @@ void events_free(struct events *e)
 
 void events_begin(struct events *e, uint64_t log_index)
 {
+	if (log_index <= e->applied)
+		return; /* what comes again is here already */
 	drop_all(e);
+	e->applied = log_index;
 	e->floor = e->last = e->shown = log_index << EVENTS_PLACE_BITS;
+	events_show(e);
+}
+
+void events_other_log(struct events *e)
+{
+	drop_all(e);
+	e->applied = e->floor = e->last = e->shown = 0;
 	events_show(e);
 }
 
 /* --- adding --- */
 
-static void begin_entry(struct events *e, uint64_t log_index)
+/* False: its events are there already, as the log comes once more. */
+static bool begin_entry(struct events *e, uint64_t log_index)
 {
-	e->entry = log_index;
+	if (log_index <= e->applied)
+		return false;
+	e->entry = e->applied = log_index;
 	e->place = 0;
+	return true;
 }
 
 /* Each change of an entry takes a place, whether it is told or not, so that a
@@ -117,8 +115,7 @@ static uint64_t next_index(struct events *e)
 	return e->entry << EVENTS_PLACE_BITS | ++e->place;
 }
 
-/* What ev points to is the ring's from now on. */
-static void add(struct events *e, const struct event *ev)
+void events_add(struct events *e, const struct event *ev)
 {
 	if (e->ring == NULL)
 		e->ring = xcalloc(EVENTS_KEPT, sizeof(*e->ring));
@@ -135,11 +132,11 @@ static bool is_full(struct events *e)
 		return false;
 	if (e->place < PLACES - 1) {
 		e->place = PLACES - 2;
-		add(e, &(struct event){.index = next_index(e),
-				       .time_us = clock_wall_us(),
-				       .topic = "cluster",
-				       .type = "many",
-				       .name = xstrdup("")});
+		events_add(e, &(struct event){.index = next_index(e),
+					      .time_us = clock_wall_us(),
+					      .topic = "cluster",
+					      .type = "many",
+					      .name = xstrdup("")});
 	}
 	return true;
 }
@@ -206,6 +203,15 @@ static void note_state(struct seen *s, const char *state)
 	s->failed = failed;
 }
 
+/* Entries that only name the job tell nobody who wanted it. */
+static bool is_opcode(const struct glance_piece *source)
+{
+	static const char prefix[] = "\"gnt:opcode:";
+
+	return source->len > strlen(prefix) &&
+	       memcmp(source->at, prefix, strlen(prefix)) == 0;
+}
+
 /* The first source of a reason trail. */
 static void note_reason(struct seen *s, struct glance *g)
 {
@@ -222,7 +228,8 @@ static void note_reason(struct seen *s, struct glance *g)
 		}
 		for (size_t i = 0; glance_item(g); i++)
 			glance_skip(g, i == 0 ? &source : NULL);
-		s->user = glance_string(&source);
+		if (!is_opcode(&source))
+			s->user = glance_string(&source);
 	}
 }
 
@@ -326,7 +333,7 @@ static void add_audit(struct events *e, const struct event *ev, bool is_new)
 	uint64_t index = next_index(e);
 
 	if (is_new)
-		add(e,
+		events_add(e,
 		    &(struct event){
 			    .index = index,
 			    .time_us = ev->time_us,
@@ -358,7 +365,7 @@ static void add_job(struct events *e, uint64_t id,
 	ev.log = s.log;
 	ev.user = s.user;
 	ev.opcode = s.opcode;
-	add(e, &ev);
+	events_add(e, &ev);
 	add_audit(e, &ev,
 		  entry->kind == JOURNAL_WRITE && !s.any_begun && s.log == 0);
 }
@@ -396,8 +403,8 @@ static void on_change(const struct journal_entry *entry, void *arg)
 void events_of_queue(struct events *e, uint64_t log_index, const void *record,
 		     size_t len)
 {
-	begin_entry(e, log_index);
-	journal_read_entries(record, len, on_change, e);
+	if (begin_entry(e, log_index))
+		journal_read_entries(record, len, on_change, e);
 }
 
 /* --- the configuration --- */
@@ -452,7 +459,7 @@ static void add_object(struct taking *t, const char *topic, const char *uuid,
 	ev.type = gone ? "removed" : o.serial <= 1 ? "created" : "modified";
 	ev.name = o.name == NULL ? xstrdup(uuid) : o.name;
 	ev.time_us = o.time_us == 0 || gone ? clock_wall_us() : o.time_us;
-	add(t->events, &ev);
+	events_add(t->events, &ev);
 }
 
 static void on_object(void *arg, const char *name, const char *text, size_t len)
@@ -485,8 +492,8 @@ void events_of_config(struct events *e, uint64_t log_index,
 {
 	struct taking t = {e, before};
 
-	begin_entry(e, log_index);
-	config_image_read_record(record, len, on_object, &t);
+	if (begin_entry(e, log_index))
+		config_image_read_record(record, len, on_object, &t);
 }
 
 /* --- looking --- */

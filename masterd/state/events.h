@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/disk.h"
 #include "lib/base/list.h"
 
 struct config_image;
@@ -27,8 +28,16 @@ struct events *events_create(void);
 void events_free(struct events *e); /* NULL: nothing */
 
 /* The state is now that of this index of the log, and how it came to be so is
- * not known. */
+ * not known (unless it is). */
 void events_begin(struct events *e, uint64_t log_index);
+/* The log is another one from now on. */
+void events_other_log(struct events *e);
+/* For the next process: all up to the index `reached` of the log, at least, is
+ * here; and what the former one has left.  Both block. */
+void events_save(struct events *e, struct disk *disk, const char *file,
+		 uint64_t reached);
+void events_load(struct events *e, struct disk *disk, const char *file);
+
 /* A record of the queue or of the configuration is committed; before: the
  * configuration without it.  Nobody sees the events before events_show(). */
 void events_of_queue(struct events *e, uint64_t log_index, const void *record,

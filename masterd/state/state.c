@@ -196,6 +196,19 @@ uint64_t state_written(const struct state *s)
 
 /* --- looking at it --- */
 
+void state_other_log(struct state *s)
+{
+	events_other_log(s->events);
+}
+
+void state_keep_events(struct state *s, uint64_t reached)
+{
+	task_leave(); /* nothing is committed any more */
+	events_save(s->events, s->config.disk,
+		    path(s->config.paths, PATH_EVENTS), reached);
+	task_enter();
+}
+
 struct events *state_events(struct state *s)
 {
 	return s->events;
@@ -312,8 +325,11 @@ struct state *state_open(const struct state_config *config, struct error *err)
 	s->events = events_create();
 	cond_init(&s->changed);
 	if (take_lock(s, err) == 0 && open_store(s, err) == 0 &&
-	    state_config_read(s, err) == 0)
+	    state_config_read(s, err) == 0) {
+		events_load(s->events, config->disk,
+			    path(config->paths, PATH_EVENTS));
 		return s;
+	}
 	state_close(s);
 	return NULL;
 }

@@ -88,6 +88,10 @@ uint64_t state_written(const struct state *s);
 WAITS int state_commit_config(struct state *s, struct buf *record STEALS,
 			      struct error *err);
 
+/* The log is another one from now on. */
+void state_other_log(struct state *s);
+/* After state_flush(), for the next process: the log had come to this index. */
+WAITS void state_keep_events(struct state *s, uint64_t reached);
 /* What has changed; the state's own. */
 struct events *state_events(struct state *s);
 

@@ -7,7 +7,7 @@
 #include "lib/json/json.h"
 #include "lib/store/store.h"
 #include "masterd/state/config_image.h"
-#include "masterd/state/events.h"
+#include "masterd/state/events_private.h"
 #include "masterd/state/glance.h"
 
 TestSuite(events, .init = mem_init);
@@ -180,6 +180,45 @@ Test(events, the_oldest_go_and_the_floor_says_so)
 	cr_expect_eq(events_floor(e), PLACE(99999, 0));
 	cr_expect_eq(events_last(e), PLACE(99999, 0));
 	events_free(e);
+}
+
+/* A process that ends leaves its events to the next one, whose log begins
+ * before them. */
+Test(events, they_outlive_the_process)
+{
+	struct events *e = events_create(), *next = events_create();
+	auto_free char *text = xprintf(job_text, "running");
+	auto_buf struct buf record = {0}, kept = {0};
+	auto_json json_t *list = NULL, *again = NULL;
+
+	events_begin(e, 5);
+	add(&record, JOURNAL_WRITE, "job-7", text);
+	add(&record, JOURNAL_WRITE, "job-8", "{}");
+	events_of_queue(e, 6, record.data, record.len);
+	events_show(e);
+	list = events_above(e, 0, 10);
+	events_pack(e, &kept);
+	cr_assert(events_unpack(next, kept.data, kept.len));
+	events_begin(next, 0);
+	events_begin(next, 4);
+	events_of_queue(next, 6, record.data, record.len);
+	events_show(next);
+	again = events_above(next, 0, 10);
+	cr_expect_eq(json_array_size(again), 3);
+	cr_expect(json_equal(list, again));
+	cr_expect_eq(events_floor(next), PLACE(5, 0));
+	events_begin(next, 7);
+	cr_expect_eq(events_floor(next), PLACE(7, 0), "that was not seen");
+	events_other_log(next);
+	cr_expect_eq(events_last(next), 0);
+	for (size_t n = 0; n < kept.len; n++) {
+		events_unpack(next, kept.data, n);
+		events_other_log(next);
+	}
+	kept.data[kept.len - 3] ^= 1;
+	events_unpack(next, kept.data, kept.len);
+	events_free(e);
+	events_free(next);
 }
 
 /* Bytes from a log are ours, but a damaged one must not end the daemon. */
