@@ -20,6 +20,7 @@
 #include "rapi/access/users.h"
 #include "rapi/access_log.h"
 #include "rapi/feed.h"
+#include "rapi/job_log.h"
 #include "rapi/pool.h"
 #include "rapi/resources/stats.h"
 #include "rapi/streams.h"
@@ -64,6 +65,7 @@ struct rapi {
 	struct stats stats;
 	struct feed *feed;
 	struct streams *streams;
+	struct job_logs logs;
 };
 
 /* Start to listen. */

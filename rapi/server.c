@@ -18,6 +18,7 @@
 #include "rapi/resources/reply.h"
 #include "rapi/resources/request.h"
 #include "rapi/resources/route.h"
+#include "rapi/resources/tag.h"
 
 #define SERVER_LINE "Server: Ganeti " GANETI_RELEASE "\n"
 /* "Prefer: wait=SECONDS": at most so many. */
@@ -25,6 +26,7 @@
 /* "?index=N&wait=SECONDS": so long, and at most. */
 #define INDEX_WAIT_S 30
 #define INDEX_WAIT_MAX_S 120
+#define KEY_MAX 255
 
 /* A request on its way. */
 struct exchange {
@@ -35,6 +37,7 @@ struct exchange {
 	const char *known;   /* If-None-Match: what the client has */
 	int64_t index;	     /* wait for something newer; -1: do not */
 	int64_t index_wait_s;
+	bool follow;	    /* a stream */
 	bool checked;	    /* the password was right */
 	uint64_t newest;    /* event before the answer was made */
 	struct stats stats; /* as they were at its beginning */
@@ -94,7 +97,11 @@ static unsigned wait_of(const char *prefer)
 static int read_index(const struct https_request *http, struct exchange *x,
 		      struct error *err)
 {
-	if (strcmp(http->method, "GET") != 0 || x->q.route->stream)
+	x->follow = x->q.route->stream == STREAM_ALWAYS;
+	if (x->q.route->stream == STREAM_ASKED &&
+	    args_flag(&x->q.args, "follow", &x->follow, err) < 0)
+		return -1;
+	if (strcmp(http->method, "GET") != 0 || x->follow)
 		return 0;
 	if (args_int(&x->q.args, "index", -1, &x->index, err) < 0)
 		return -1;
@@ -110,6 +117,32 @@ static int read_index(const struct https_request *http, struct exchange *x,
 	return 0;
 }
 
+/* Who submits under a key: the same key of another user is another one. */
+static int read_key(const struct https_request *http, struct exchange *x,
+		    struct error *err)
+{
+	const char *key = https_header(http, "Idempotency-Key");
+	struct buf text = {0};
+
+	if (key == NULL)
+		return 0;
+	if (!x->q.route->jobs || strlen(key) == 0 || strlen(key) > KEY_MAX ||
+	    !str_valid_line(key))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Idempotency-Key is for what submits a job, "
+				 "and has 1 to %d characters",
+				 KEY_MAX);
+	buf_addf(&text, "%s\n%s", x->auth.user == NULL ? "" : x->auth.user,
+		 key);
+	hash_hex(text.data, text.len, x->q.key);
+	buf_done(&text);
+	buf_addf(&text, "%s %s\n", http->method, http->target);
+	buf_add(&text, http->body, http->body_len);
+	hash_hex(text.data, text.len, x->q.digest);
+	buf_done(&text);
+	return 0;
+}
+
 /* What is ours is taken out of the arguments: to some resources any that they
  * do not know means something. */
 static int read_wishes(const struct https_request *http, struct exchange *x,
@@ -117,6 +150,8 @@ static int read_wishes(const struct https_request *http, struct exchange *x,
 {
 	x->q.wait_s = wait_of(https_header(http, "Prefer"));
 	x->known = https_header(http, "If-None-Match");
+	x->q.wanted_plan = https_header(http, "Gantry-Plan");
+	x->q.if_match = https_header(http, "If-Match");
 	if (args_flag(&x->q.args, "plan", &x->q.plan, err) < 0)
 		return -1;
 	args_remove(&x->q.args, "plan");
@@ -146,8 +181,10 @@ static int admit(struct rapi *r, const struct https_request *http,
 	if (read_wishes(http, x, err) < 0)
 		return -1;
 	users_load(&r->users, false);
-	return auth_read(&x->auth, &r->users, header, x->q.route->rights != 0,
-			 err);
+	if (auth_read(&x->auth, &r->users, header, x->q.route->rights != 0,
+		      err) < 0)
+		return -1;
+	return read_key(http, x, err);
 }
 
 /* Whoever guesses passwords waits here. */
@@ -203,19 +240,18 @@ static json_t *answer(struct exchange *x, const struct https_request *http,
 	if (request_read_body(&x->q, x->type, http->body, http->body_len, err) <
 	    0)
 		return NULL;
+	if (tag_check(&x->q, http->method, err) < 0)
+		return NULL;
 	return x->q.route->run(&x->q, err);
 }
 
-/* The tag of an answer is a hash of it, so it changes exactly when the answer
- * does, also by what nodes report. */
-static void tag_answer(struct exchange *x)
+/* The client need not get again what it has. */
+static void tag_answer(struct exchange *x, const json_t *result)
 {
-	auto_free char *tag = xprintf(
-		"\"%016jx\"", (uintmax_t)bytes_hash(x->text, strlen(x->text)));
+	auto_free char *tag = tag_of(result, x->text);
 
 	buf_addf(&x->q.headers, "ETag: %s\n", tag);
-	if (x->known == NULL ||
-	    (strstr(x->known, tag) == NULL && strcmp(x->known, "*") != 0))
+	if (x->known == NULL || !tag_is_among(tag, x->known))
 		return;
 	x->status = 304;
 	x->text[0] = '\0'; /* it has the answer already */
@@ -230,7 +266,7 @@ static void take_result(struct exchange *x, const struct https_request *http,
 	if (x->q.type != NULL)
 		x->text_type = x->q.type;
 	if (strcmp(http->method, "GET") == 0 && x->status == 200)
-		tag_answer(x);
+		tag_answer(x, result);
 }
 
 static void take_error(struct exchange *x, const struct error *err)
@@ -294,7 +330,7 @@ static WAITS int check_first(struct rapi *r, struct exchange *x,
 {
 	int rc;
 
-	if (!x->q.route->stream && x->index < 0)
+	if (!x->follow && x->index < 0)
 		return 0;
 	task_leave();
 	rc = check(x, err);
@@ -315,17 +351,25 @@ static WAITS void run(struct rapi *r, struct exchange *x,
 	note_attempt(r, x);
 }
 
-static WAITS int begin_stream(struct rapi *r, struct exchange *x,
+static WAITS int begin_events(struct rapi *r, struct exchange *x,
 			      struct https_request *http, struct error *err)
 {
 	char *user = x->auth.user == NULL ? NULL : xstrdup(x->auth.user);
 	int rc = streams_begin(r->streams, http, &x->q.args, &x->auth, err);
 
-	x->status = 200;
 	if (rc == 0)
 		x->auth.user = steal(&user); /* for the log */
 	free(user);
 	return rc;
+}
+
+static WAITS int begin_stream(struct rapi *r, struct exchange *x,
+			      struct https_request *http, struct error *err)
+{
+	x->status = 200;
+	if (x->q.route->stream == STREAM_ALWAYS)
+		return begin_events(r, x, http, err);
+	return job_log_begin(&r->logs, http, &x->q, err);
 }
 
 /* What runs beside the loop; or a wait; or a stream. */
@@ -334,7 +378,7 @@ static WAITS int serve(struct rapi *r, struct exchange *x,
 {
 	if (check_first(r, x, err) < 0)
 		return -1;
-	if (x->q.route->stream)
+	if (x->follow)
 		return begin_stream(r, x, http, err);
 	if (x->index >= 0)
 		feed_wait(r->feed, (uint64_t)x->index,
@@ -478,6 +522,7 @@ void rapi_stop(struct rapi *r)
 	timer_stop(&r->look);
 	if (r->server != NULL)
 		https_server_destroy(steal(&r->server), NULL, NULL);
+	r->logs.stopping = true;
 	if (r->feed != NULL)
 		feed_stop(r->feed);
 }

@@ -106,6 +106,13 @@ static json_t *parameters(const struct route *r)
 	if (r->run == resource_query_fields)
 		add_query(list, "fields", json_make("{s:s}", "type", "string"),
 			  false);
+	if (r->run == resource_job_log) {
+		add_query(list, "follow", flag_schema(), false);
+		add_query(list, "since",
+			  json_make("{s:s, s:i}", "type", "integer", "minimum",
+				    0),
+			  false);
+	}
 	if (r->run == resource_events) {
 		add_query(list, "topic", json_make("{s:s}", "type", "string"),
 			  false);

@@ -12,6 +12,7 @@
 #include "lib/base/error.h"
 #include "lib/base/mem.h"
 #include "rapi/resources/args.h"
+#include "rapi/resources/hash.h"
 
 struct luxi;
 struct route;
@@ -27,8 +28,12 @@ struct request {
 	struct strv items;  /* what the path has in place of {names} */
 	const char *target; /* of the request, as it was sent */
 	struct args args;
-	json_t *body;	 /* NULL: none, or null */
-	bool plan;	 /* do not submit a job, but say what it does */
+	json_t *body;		 /* NULL: none, or null */
+	bool plan;		 /* do not submit a job, but say what it does */
+	const char *if_match;	 /* the tags that the object may have */
+	const char *wanted_plan; /* which the job shall be; NULL: any */
+	/* Hashes of who submits under which key, and of what; "": no key. */
+	char key[HASH_HEX], digest[HASH_HEX];
 	unsigned wait_s; /* how long to wait for the job's end; 0: not */
 	const struct stats *stats; /* of the daemon; NULL: none */
 	const struct request_way *way;

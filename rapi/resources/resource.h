@@ -60,6 +60,8 @@ RESOURCE(resource_job_status);
 RESOURCE(resource_job_cancel);
 RESOURCE(resource_job_wait);
 RESOURCE(resource_job_why);
+RESOURCE(resource_job_log);
+RESOURCE(resource_job_plan);
 RESOURCE(resource_os);
 
 /* Submit a job of the route's opcode, or of several: its id. */
