@@ -29,7 +29,7 @@ struct feed {
 	struct luxi *luxi;
 	struct feed_event *ring; /* FEED_KEPT places; NULL: nobody follows */
 	size_t first, n, bytes;
-	uint64_t floor, index, breaks;
+	uint64_t floor, index, breaks, tokens;
 	unsigned followers, waiters;
 	int64_t left_us; /* when the last follower left */
 	bool complete;	 /* the ring has all that the master had */
@@ -95,6 +95,8 @@ static void add(struct feed *f, struct feed_event *e)
 		drop_first(f);
 	f->ring[(f->first + f->n++) % FEED_KEPT] = *e;
 	f->bytes += e->size;
+	if (strcmp(e->topic, "token") == 0)
+		f->tokens = e->index;
 	*e = (struct feed_event){0};
 	while (f->bytes > FEED_BYTES_MAX)
 		drop_first(f);
@@ -123,6 +125,11 @@ const struct feed_event *feed_next(const struct feed *f, uint64_t index)
 uint64_t feed_floor(const struct feed *f)
 {
 	return f->floor;
+}
+
+uint64_t feed_tokens(const struct feed *f)
+{
+	return f->tokens;
 }
 
 uint64_t feed_break(const struct feed *f)

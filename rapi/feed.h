@@ -54,6 +54,8 @@ WAITS bool feed_ready(struct feed *f, int64_t deadline_us);
 
 /* All events above the floor are here. */
 uint64_t feed_floor(const struct feed *f);
+/* The newest event about tokens that was seen; 0: none. */
+uint64_t feed_tokens(const struct feed *f);
 /* Another number: there were events that never were here. */
 uint64_t feed_break(const struct feed *f);
 /* The first event above this index, borrowed until the next wait; NULL: there

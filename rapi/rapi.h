@@ -66,6 +66,9 @@ struct rapi {
 	struct feed *feed;
 	struct streams *streams;
 	struct job_logs logs;
+	json_t *tokens; /* that there were; NULL: not known */
+	uint64_t tokens_seen;
+	bool looking; /* which there are */
 };
 
 /* Start to listen. */

@@ -14,11 +14,13 @@
 #include "lib/model/constants.h"
 #include "lib/model/files/paths.h"
 #include "rapi/access/auth.h"
+#include "rapi/login.h"
 #include "rapi/rapi.h"
 #include "rapi/resources/reply.h"
 #include "rapi/resources/request.h"
 #include "rapi/resources/route.h"
 #include "rapi/resources/tag.h"
+#include "rapi/resources/token.h"
 
 #define SERVER_LINE "Server: Ganeti " GANETI_RELEASE "\n"
 /* "Prefer: wait=SECONDS": at most so many. */
@@ -173,7 +175,8 @@ static int admit(struct rapi *r, const struct https_request *http,
 
 	x->q.target = http->target;
 	args_read(&x->q.args, http->target, &path);
-	if (r->require_auth && header == NULL)
+	if (r->require_auth && header == NULL &&
+	    https_header(http, "Cookie") == NULL)
 		return reply_bare(err, REPLY_UNAUTHORIZED);
 	x->q.route = route_find(http->method, path, &x->q.items, err);
 	if (x->q.route == NULL)
@@ -181,10 +184,7 @@ static int admit(struct rapi *r, const struct https_request *http,
 	if (read_wishes(http, x, err) < 0)
 		return -1;
 	users_load(&r->users, false);
-	if (auth_read(&x->auth, &r->users, header, x->q.route->rights != 0,
-		      err) < 0)
-		return -1;
-	return read_key(http, x, err);
+	return login_read(r, http, x->q.route, &x->auth, err);
 }
 
 /* Whoever guesses passwords waits here. */
@@ -240,7 +240,10 @@ static json_t *answer(struct exchange *x, const struct https_request *http,
 	if (request_read_body(&x->q, x->type, http->body, http->body_len, err) <
 	    0)
 		return NULL;
-	if (tag_check(&x->q, http->method, err) < 0)
+	if (x->auth.token != NULL && token_check(&x->q, x->auth.token, err) < 0)
+		return NULL;
+	if (read_key(http, x, err) < 0 ||
+	    tag_check(&x->q, http->method, err) < 0)
 		return NULL;
 	return x->q.route->run(&x->q, err);
 }
@@ -330,10 +333,16 @@ static WAITS int check_first(struct rapi *r, struct exchange *x,
 {
 	int rc;
 
+	if (login_token(r, &x->q, &x->auth, err) < 0)
+		return -1;
+	x->q.user = x->auth.user;
+	x->q.token = x->auth.token;
 	if (!x->follow && x->index < 0)
 		return 0;
 	task_leave();
 	rc = check(x, err);
+	if (rc == 0 && x->auth.token != NULL)
+		rc = token_check(&x->q, x->auth.token, err);
 	task_enter();
 	if (rc < 0)
 		note_attempt(r, x);
@@ -343,11 +352,11 @@ static WAITS int check_first(struct rapi *r, struct exchange *x,
 static WAITS void run(struct rapi *r, struct exchange *x,
 		      struct https_request *http)
 {
-	x->q.luxi = pool_take(&r->pool);
+	if (x->q.luxi == NULL)
+		x->q.luxi = pool_take(&r->pool);
 	task_leave();
 	work(x, http);
 	task_enter();
-	pool_give(&r->pool, x->q.luxi);
 	note_attempt(r, x);
 }
 
@@ -376,6 +385,8 @@ static WAITS int begin_stream(struct rapi *r, struct exchange *x,
 static WAITS int serve(struct rapi *r, struct exchange *x,
 		       struct https_request *http, struct error *err)
 {
+	if (x->auth.hash != NULL)
+		x->q.luxi = pool_take(&r->pool);
 	if (check_first(r, x, err) < 0)
 		return -1;
 	if (x->follow)
@@ -407,6 +418,7 @@ static WAITS void handle(void *arg, struct https_request *http)
 	if (admit(r, http, &x, &err) < 0 || take_turn(r, &x, &err) < 0 ||
 	    serve(r, &x, http, &err) < 0)
 		take_error(&x, &err);
+	pool_give(&r->pool, x.q.luxi);
 	r->stats.running--;
 	finish(r, http, &x);
 	exchange_done(&x);
@@ -440,20 +452,12 @@ static void read_certificate(struct rapi *r)
 		log_info("read the certificate");
 }
 
-/* Whether who follows may still: the users file may be another one by now. */
-static bool may_follow(void *arg, const struct auth *auth)
-{
-	struct rapi *r = arg;
-
-	users_load(&r->users, false);
-	return auth_holds(auth, &r->users, !r->require_auth);
-}
-
 static void on_told(void *arg)
 {
 	struct rapi *r = arg;
 
 	streams_told(r->streams);
+	login_look(r, false);
 }
 
 static void look_later(struct rapi *r);
@@ -468,6 +472,8 @@ static void on_look(struct timer *t)
 	/* What a crowd of connections took goes back when they have gone. */
 	if (r->stats.running == 0)
 		malloc_trim(0);
+	if (https_server_streams(r->server) > 0)
+		login_look(r, true);
 	look_later(r);
 }
 
@@ -510,7 +516,7 @@ int rapi_start(struct rapi *r, struct error *err)
 		return -1;
 	r->way.luxi_socket = path(r->paths, PATH_QUERY_SOCKET);
 	r->feed = feed_create(&r->way, on_told, r);
-	r->streams = streams_create(r->feed, may_follow, r);
+	r->streams = streams_create(r->feed, login_holds, r);
 	feed_start(r->feed);
 	look_later(r);
 	users_load(&r->users, true);
@@ -531,6 +537,7 @@ void rapi_end(struct rapi *r)
 {
 	streams_free(steal(&r->streams));
 	feed_free(steal(&r->feed));
+	json_decref(steal(&r->tokens));
 }
 
 void rapi_reload(struct rapi *r)

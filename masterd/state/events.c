@@ -334,17 +334,19 @@ static void add_audit(struct events *e, const struct event *ev, bool is_new)
 
 	if (is_new)
 		events_add(e,
-		    &(struct event){
-			    .index = index,
-			    .time_us = ev->time_us,
-			    .topic = "audit",
-			    .type = "submit",
-			    .name = xstrdup(ev->user == NULL ? "" : ev->user),
-			    .job = ev->job,
-			    .user = ev->user == NULL ? NULL : xstrdup(ev->user),
-			    .opcode = ev->opcode == NULL
-					      ? NULL
-					      : xstrdup(ev->opcode)});
+			   &(struct event){
+				   .index = index,
+				   .time_us = ev->time_us,
+				   .topic = "audit",
+				   .type = "submit",
+				   .name = xstrdup(ev->user == NULL ? ""
+								    : ev->user),
+				   .job = ev->job,
+				   .user = ev->user == NULL ? NULL
+							    : xstrdup(ev->user),
+				   .opcode = ev->opcode == NULL
+						     ? NULL
+						     : xstrdup(ev->opcode)});
 }
 
 static void add_job(struct events *e, uint64_t id,
@@ -396,7 +398,14 @@ static void on_change(const struct journal_entry *entry, void *arg)
 		add_job(e, id, entry);
 		return;
 	}
-	next_index(e);
+	if (strcmp(entry->name, "tokens") == 0)
+		events_add(e, &(struct event){.index = next_index(e),
+					      .time_us = clock_wall_us(),
+					      .topic = "token",
+					      .type = "modified",
+					      .name = xstrdup("")});
+	else
+		next_index(e);
 	next_index(e);
 }
 

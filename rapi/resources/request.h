@@ -30,6 +30,8 @@ struct request {
 	struct args args;
 	json_t *body;		 /* NULL: none, or null */
 	bool plan;		 /* do not submit a job, but say what it does */
+	const char *user;	 /* who asks; NULL: nobody known */
+	const json_t *token;	 /* by which he does; NULL: a password */
 	const char *if_match;	 /* the tags that the object may have */
 	const char *wanted_plan; /* which the job shall be; NULL: any */
 	/* Hashes of who submits under which key, and of what; "": no key. */

@@ -73,6 +73,13 @@ RESOURCE(resource_reinstall);
 json_t *resource_job_end(struct request *q, const json_t *id,
 			 struct error *err);
 
+/* Tokens and sessions: resource_tokens.c. */
+RESOURCE(resource_tokens);
+RESOURCE(resource_token_add);
+RESOURCE(resource_token_remove);
+RESOURCE(resource_session_begin);
+RESOURCE(resource_session_end);
+
 /* Of streams: how those who do not come to it are told; never called for
  * others. */
 RESOURCE(resource_events);

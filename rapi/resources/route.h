@@ -62,6 +62,7 @@ struct route {
 	unsigned rights;
 	bool jobs; /* its answer is the id of a job that it submits */
 	enum route_stream stream;
+	bool session; /* user and password may be in the body */
 
 	/* The resource's function; see request.h. */
 	json_t *(*run)(struct request *q, struct error *err);
