@@ -20,7 +20,8 @@ struct stats;
 
 /* How the master is asked. */
 struct request_way {
-	const char *luxi_socket; /* where it listens */
+	const char *luxi_socket;  /* where it listens, if it is here */
+	const char *relay_socket; /* where calls to it are passed on */
 };
 
 struct request {
@@ -68,6 +69,10 @@ json_t *request_call(struct request *q, const char *method, json_t *args STEALS,
 json_t *request_way_call(const struct request_way *way, struct luxi **luxi,
 			 const char *method, json_t *args STEALS,
 			 struct error *err);
+
+/* A call to the relay itself (masterd/relay.h). */
+json_t *request_relay(struct request *q, const char *method,
+		      json_t *args STEALS, struct error *err);
 
 /* Submit a job with these opcodes; its id, to be freed. */
 json_t *request_submit(struct request *q, json_t *ops STEALS,

@@ -73,6 +73,10 @@ RESOURCE(resource_reinstall);
 json_t *resource_job_end(struct request *q, const json_t *id,
 			 struct error *err);
 
+/* Who is the master, and another one: resource_leader.c. */
+RESOURCE(resource_leader);
+RESOURCE(resource_failover);
+
 /* Tokens and sessions: resource_tokens.c. */
 RESOURCE(resource_tokens);
 RESOURCE(resource_token_add);
