@@ -19,6 +19,7 @@
 #define CALL_MS 60000u
 #define TAKE_OVER_US (ROLE_FAILOVER_MS * INT64_C(1000))
 #define POLL_MS 50u
+#define ASK_US 2000000
 
 struct relay {
 	const struct paths *paths;
@@ -40,13 +41,29 @@ static json_t *leader(struct relay *r)
 	return json_make("{s:s?, s:b}", "leader", name, "here", 0);
 }
 
+/* Who has just lost its leader forgets what it was told, so tell it again; one
+ * that has newer data lends them. */
+static WAITS void ask_again(struct relay *r)
+{
+	struct quorum *q = role_quorum(r->role);
+	auto_free char *leader = quorum_leader(q);
+
+	if (leader == NULL && !quorum_borrow(q) && r->calls == NULL)
+		quorum_lead(q);
+}
+
 /* Wait until this daemon is the master. */
 static WAITS int await_master(struct relay *r, struct error *err)
 {
-	int64_t until_us = clock_mono_us() + TAKE_OVER_US;
+	int64_t now_us = clock_mono_us(), ask_us = now_us + ASK_US;
+	int64_t until_us = now_us + TAKE_OVER_US;
 
-	while (r->calls == NULL) {
-		if (clock_mono_us() > until_us)
+	for (; r->calls == NULL; now_us = clock_mono_us()) {
+		if (now_us > ask_us) {
+			ask_again(r);
+			ask_us = clock_mono_us() + ASK_US;
+		}
+		if (now_us > until_us)
 			return error_set(err, ERR_SYSTEM, ECODE_STATE,
 					 "This node did not become the master "
 					 "in time; see its master-daemon.log");
