@@ -26,6 +26,7 @@
 #include "masterd/luxi/luxi_calls.h"
 #include "masterd/luxi/luxi_server.h"
 #include "masterd/luxi/not_served.h"
+#include "masterd/relay.h"
 #include "masterd/role.h"
 #include "masterd/rpc/noderpc_https.h"
 #include "masterd/watcher_timer.h"
@@ -48,6 +49,7 @@ struct masterd {
 	struct role_config config;
 	struct role *role;
 	struct frames_server *frames;
+	struct relay *relay;
 	struct luxi_calls *calls;
 	struct luxi_server *luxi, *not_served;
 	struct strv drop;
@@ -251,6 +253,7 @@ static int serve(void *arg, struct master *m, struct error *err)
 		err);
 	if (md->luxi == NULL)
 		return -1;
+	relay_serve(md->relay, md->calls);
 	md->not_served = not_served_create(m->paths, err);
 	if (md->not_served == NULL)
 		return -1;
@@ -264,6 +267,7 @@ static void stop_serving(void *arg)
 
 	if (md->timer != NULL)
 		watcher_timer_end(steal(&md->timer));
+	relay_serve(md->relay, NULL);
 	if (md->luxi != NULL)
 		luxi_server_stop(steal(&md->luxi), NULL, NULL);
 	if (md->not_served != NULL)
@@ -275,6 +279,8 @@ static WAITS char *on_request(void *arg, char kind, const char *data,
 {
 	struct masterd *md = arg;
 
+	if (kind == LOG_KIND_ORDER && relay_is_order(data, len))
+		return relay_order(md->relay, data, len);
 	if (kind == LOG_KIND_ORDER)
 		return role_order(md->role, data, len);
 	role_parcel(md->role, data, len);
@@ -285,6 +291,9 @@ static int listen_to_servers(void *arg, struct error *err)
 {
 	struct masterd *md = arg;
 
+	md->relay = relay_create(md->paths, md->role, err);
+	if (md->relay == NULL)
+		return -1;
 	md->frames = frames_listen(path(md->paths, PATH_SERVER_SOCKET),
 				   on_request, md, err);
 	return md->frames == NULL ? -1 : 0;
@@ -379,6 +388,7 @@ static WAITS void end_master(void *arg)
 	while (md->beginning)
 		cond_wait(&md->begun);
 	stop_serving(md);
+	relay_stop(md->relay);
 	role_stop(md->role);
 	if (md->frames != NULL)
 		frames_stop(steal(&md->frames));
@@ -587,6 +597,7 @@ int main(int argc, char **argv)
 	status = run(&md);
 	if (md.role != NULL && tasks_count() == 0) {
 		luxi_calls_destroy(md.calls);
+		relay_free(md.relay);
 		role_free(md.role);
 	}
 	paths_destroy(md.paths);

@@ -15,6 +15,7 @@
 #include "masterd/core/master.h"
 #include "masterd/core/slices.h"
 #include "masterd/core/ssh_keys.h"
+#include "masterd/core/tokens.h"
 #include "masterd/distribute/distribute.h"
 #include "masterd/failover/leftovers.h"
 #include "masterd/failover/old_calls.h"
@@ -140,6 +141,8 @@ struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 	m->disk = disk;
 	m->paths = paths;
 	m->quorum = quorum;
+	if (quorum != NULL)
+		m->events = state_events(quorum_state(quorum));
 	m->config = load_config(m, err);
 	if (m->config == NULL) {
 		master_free(m);
@@ -162,6 +165,8 @@ struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 		master_free(m);
 		return NULL;
 	}
+	if (quorum != NULL)
+		m->tokens = tokens_create(state_store(quorum_state(quorum)));
 	m->recover = recover_create(m->config, m->queue);
 	m->leftovers = leftovers_create(m->config, m->queue, m->recover);
 	m->old_calls = old_calls_create(m->config, m->rpc);
@@ -247,6 +252,7 @@ void master_free(struct master *m)
 	job_filters_destroy(m->filters);
 	balloon_turns_destroy(m->turns);
 	job_views_destroy(m->views);
+	tokens_free(m->tokens);
 	free(m->slices);
 	distribute_free(m->distribute);
 	iallocator_kept_free(m->kept);

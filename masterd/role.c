@@ -33,6 +33,11 @@ struct master *role_master(const struct role *r)
 	return r->master;
 }
 
+struct quorum *role_quorum(const struct role *r)
+{
+	return r->quorum;
+}
+
 /* Another node leads: end.  NULL: nobody is known to. */
 void role_end_if_elsewhere(struct role *r, const char *leader)
 {

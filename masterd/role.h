@@ -17,6 +17,7 @@
 
 struct role;
 struct master;
+struct quorum;
 
 /* A start that finds no majority gives up after this. */
 #define ROLE_LEAD_MS 60000u
@@ -66,6 +67,8 @@ struct role *role_create(const struct role_config *config);
 WAITS int role_begin(struct role *r, struct error *err);
 /* The master, NULL while it stands by. */
 struct master *role_master(const struct role *r);
+/* Its server of the log; NULL before it is open. */
+struct quorum *role_quorum(const struct role *r);
 /* What other servers send: a parcel of the log; an order, with its answer, to
  * be freed. */
 void role_parcel(struct role *r, const void *data, size_t len);

@@ -328,7 +328,7 @@ int load_all(struct queue *q, struct error *err)
 		return -1;
 	q->drained = store_exists(q->store, "drain");
 	stored = stored_serial(q);
-	if (load_jobs(q, err) < 0)
+	if (load_jobs(q, err) < 0 || keys_load(q, err) < 0)
 		return -1;
 	reconcile_serial(q, stored);
 	repair_serial(q, stored);

@@ -107,6 +107,7 @@ void queue_close(struct queue *q)
 	job_index_done(&q->jobs);
 	heap_done(&q->ready);
 	table_done(&q->rate_limits, NULL); /* with its last job */
+	keys_done(q);
 	free(q->verifying.text);
 	if (q->lock >= 0)
 		q->config.disk->unlock(q->config.disk, q->lock);

@@ -129,6 +129,16 @@ void queue_gate_done(struct queue_gate *g);
 WAITS int queue_submit(struct queue *q, const json_t *ops, bool ignore_drain,
 		       uint64_t *ret_id, struct error *err);
 
+/* Submit one job under a key, 64 hexadecimal digits, for which the client has
+ * chosen them: submitted again with this key within QUEUE_KEY_S seconds it is
+ * the same job.  digest: of the request; with another one ECODE_REUSED, and
+ * ECODE_UNDERWAY while the first one is not durable. */
+#define QUEUE_KEY_S 86400
+#define QUEUE_KEYS_MAX 100000
+WAITS int queue_submit_once(struct queue *q, const json_t *ops, const char *key,
+			    const char *digest, uint64_t *ret_id,
+			    struct error *err);
+
 /* Submit several jobs, a list of lists of opcodes; relative dependencies are
  * resolved.  The answer has the form of LUXI's SubmitManyJobs: [[true, id] or
  * [false, text], ...], to be freed.  readable: when one opcode cannot be read,

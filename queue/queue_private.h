@@ -84,6 +84,8 @@ struct queue {
 
 	struct job_heap ready;
 	struct table rate_limits; /* struct rate_limit by the reason */
+	struct table keys;	  /* of submissions: keys.c */
+	int64_t keys_swept_us;
 	size_t n_running, n_saving;
 	size_t n_births; /* submissions whose jobs are being let in */
 	struct cond born;
@@ -200,6 +202,17 @@ json_t *queue_run_preceding_failed(void);
 /* Tell those who watch the job that it has changed.  Each is told once and has
  * to watch again. */
 void watch_changed(struct job *j);
+
+/* --- submit.c, keys.c --- */
+
+/* As queue_submit(), with more in the change that makes the job durable. */
+WAITS int submit_one(struct queue *q, const json_t *ops,
+		     void (*more)(struct store_change *c, uint64_t id,
+				  void *arg),
+		     void *arg, uint64_t *ret_id, struct error *err);
+
+WAITS int keys_load(struct queue *q, struct error *err);
+void keys_done(struct queue *q);
 
 /* --- archive_list.c --- */
 

@@ -345,9 +345,12 @@ static void submission_free_p(struct submission **p)
 	free(s);
 }
 
-int queue_submit(struct queue *q, const json_t *ops, bool ignore_drain,
-		 uint64_t *ret_id, struct error *err)
+static WAITS int submit(struct queue *q, const json_t *ops, bool ignore_drain,
+			void (*more)(struct store_change *c, uint64_t id,
+				     void *arg),
+			void *arg, uint64_t *ret_id, struct error *err)
 {
+	struct store_change *c;
 	struct submission *s;
 	enum refusal why;
 	struct job *j;
@@ -361,10 +364,26 @@ int queue_submit(struct queue *q, const json_t *ops, bool ignore_drain,
 	id = j->id;
 	s = submission_new(q, 1);
 	submission_add(s, j);
-	if (store_commit(q->store, submission_change(s), err) < 0)
+	c = submission_change(s);
+	if (more != NULL)
+		more(c, id, arg);
+	if (store_commit(q->store, c, err) < 0)
 		return -1;
 	*ret_id = id;
 	return 0;
+}
+
+int queue_submit(struct queue *q, const json_t *ops, bool ignore_drain,
+		 uint64_t *ret_id, struct error *err)
+{
+	return submit(q, ops, ignore_drain, NULL, NULL, ret_id, err);
+}
+
+int submit_one(struct queue *q, const json_t *ops,
+	       void (*more)(struct store_change *c, uint64_t id, void *arg),
+	       void *arg, uint64_t *ret_id, struct error *err)
+{
+	return submit(q, ops, false, more, arg, ret_id, err);
 }
 
 static json_t *refused(const struct error *err)

@@ -46,6 +46,8 @@ static const char usage[] =
 	"      --dump-fixtures=DIR       write the answer of every GET below "
 	"the folder,\n"
 	"                                and serve nothing\n"
+	"      --max-streams=N           clients that follow events, besides "
+	"these (1000)\n"
 	"  -f, --foreground              do not go to the background, log to "
 	"stderr\n"
 	"  -d, --debug                   log more\n"
@@ -61,6 +63,7 @@ enum {
 	OPT_PROXY,
 	OPT_CLIENTS,
 	OPT_FIXTURES,
+	OPT_STREAMS,
 	OPT_IGNORED
 };
 
@@ -72,6 +75,7 @@ static const struct option options[] = {
 	{"trusted-proxy", required_argument, NULL, OPT_PROXY},
 	{"max-clients", required_argument, NULL, OPT_CLIENTS},
 	{"dump-fixtures", required_argument, NULL, OPT_FIXTURES},
+	{"max-streams", required_argument, NULL, OPT_STREAMS},
 	DAEMON_OPTIONS,
 	/* Options that RAPI_ARGS of a host may have; they are ignored. */
 	{"ssl", no_argument, NULL, OPT_IGNORED},
@@ -130,6 +134,12 @@ static int parse(int argc, char **argv, struct daemon *d, struct rapi *r,
 			break;
 		case OPT_FIXTURES:
 			ret->fixtures = optarg;
+			break;
+		case OPT_STREAMS:
+			if (read_number(optarg, INT32_MAX, "number of streams",
+					&number) < 0)
+				return 1;
+			r->streams_max = (unsigned)number;
 			break;
 		case OPT_IGNORED:
 			break;
@@ -239,6 +249,7 @@ static int make_folders(const struct paths *p, struct error *err)
 
 static void rapi_done(struct rapi *r)
 {
+	rapi_end(r);
 	users_done(&r->users);
 	pool_done(&r->pool);
 	access_log_close(&r->log);
@@ -288,6 +299,7 @@ int main(int argc, char **argv)
 				  .reload = reload,
 				  .stop_ms = STOP_MS};
 	static struct rapi r = {.connections_max = RAPI_CONNECTIONS_MAX,
+				.streams_max = RAPI_STREAMS_MAX,
 				.log.fd = -1,
 				.record.fd = -1};
 	struct paths *paths;

@@ -20,9 +20,12 @@
 #include "rapi/access/users.h"
 #include "rapi/access_log.h"
 #include "rapi/answers.h"
+#include "rapi/feed.h"
+#include "rapi/job_log.h"
 #include "rapi/pool.h"
 #include "rapi/record.h"
 #include "rapi/resources/stats.h"
+#include "rapi/streams.h"
 
 struct https_server;
 struct paths;
@@ -31,6 +34,8 @@ struct paths;
 #define RAPI_CONNECTIONS_MAX 1000
 #define RAPI_CONNECTIONS_PER_IP_MAX 100
 #define RAPI_REQUESTS_MAX 1000
+/* Streams do not count among the connections. */
+#define RAPI_STREAMS_MAX 1000
 #define RAPI_BODY_MAX (10 * 1024 * 1024)
 #define RAPI_BODIES_MAX (64 * 1024 * 1024)
 #define RAPI_HEADER_MAX (16 * 1024)
@@ -49,7 +54,8 @@ struct rapi {
 	bool no_ssl;	     /* plain HTTP, behind a proxy that speaks TLS */
 	bool require_auth;   /* also for what everybody may read */
 	struct strv proxies; /* whose word is taken for the client's address */
-	unsigned connections_max;
+	unsigned connections_max, streams_max;
+	struct request_way way; /* to the master */
 
 	struct https_server *server;
 	struct seen certificate;
@@ -61,6 +67,12 @@ struct rapi {
 	struct access_log log;
 	struct record record; /* in a virtual cluster */
 	struct stats stats;
+	struct feed *feed;
+	struct streams *streams;
+	struct job_logs logs;
+	json_t *tokens; /* that there were; NULL: not known */
+	uint64_t tokens_seen;
+	bool looking; /* which there are */
 };
 
 /* Start to listen. */
@@ -68,6 +80,9 @@ int rapi_start(struct rapi *r, struct error *err);
 
 /* Stop to listen; requests that run go on. */
 void rapi_stop(struct rapi *r);
+
+/* After its last task. */
+void rapi_end(struct rapi *r);
 
 /* Read the certificate and the users again, and open the logs anew. */
 void rapi_reload(struct rapi *r);

@@ -15,14 +15,21 @@
 #include "lib/model/constants.h"
 #include "lib/model/files/paths.h"
 #include "rapi/access/auth.h"
+#include "rapi/login.h"
 #include "rapi/rapi.h"
 #include "rapi/resources/reply.h"
 #include "rapi/resources/request.h"
 #include "rapi/resources/route.h"
+#include "rapi/resources/tag.h"
+#include "rapi/resources/token.h"
 
 #define SERVER_LINE "Server: Ganeti " GANETI_RELEASE "\n"
 /* "Prefer: wait=SECONDS": at most so many. */
 #define PREFER_WAIT_MAX_S 120
+/* "?index=N&wait=SECONDS": so long, and at most. */
+#define INDEX_WAIT_S 30
+#define INDEX_WAIT_MAX_S 120
+#define KEY_MAX 255
 
 /* A request on its way. */
 struct exchange {
@@ -31,8 +38,13 @@ struct exchange {
 	const char *address; /* of the client */
 	const char *type;    /* of the body */
 	const char *known;   /* If-None-Match: what the client has */
-	struct stats stats;  /* as they were at its beginning */
 	uint64_t pulse;	     /* of the master then; 0: it is not known */
+	int64_t index;	     /* wait for something newer; -1: do not */
+	int64_t index_wait_s;
+	bool follow;	    /* a stream */
+	bool checked;	    /* the password was right */
+	uint64_t newest;    /* event before the answer was made */
+	struct stats stats; /* as they were at its beginning */
 	int64_t begin_us;
 	int status;
 	char *text; /* the answer */
@@ -85,6 +97,56 @@ static unsigned wait_of(const char *prefer)
 					   : PREFER_WAIT_MAX_S;
 }
 
+/* A read that waits until there is something newer than an index. */
+static int read_index(const struct https_request *http, struct exchange *x,
+		      struct error *err)
+{
+	x->follow = x->q.route->stream == STREAM_ALWAYS;
+	if (x->q.route->stream == STREAM_ASKED &&
+	    args_flag(&x->q.args, "follow", &x->follow, err) < 0)
+		return -1;
+	if (strcmp(http->method, "GET") != 0 || x->follow)
+		return 0;
+	if (args_int(&x->q.args, "index", -1, &x->index, err) < 0)
+		return -1;
+	args_remove(&x->q.args, "index");
+	if (x->index < 0)
+		return 0;
+	if (args_int(&x->q.args, "wait", INDEX_WAIT_S, &x->index_wait_s, err) <
+	    0)
+		return -1;
+	args_remove(&x->q.args, "wait");
+	if (x->index_wait_s > INDEX_WAIT_MAX_S)
+		x->index_wait_s = INDEX_WAIT_MAX_S;
+	return 0;
+}
+
+/* Who submits under a key: the same key of another user is another one. */
+static int read_key(const struct https_request *http, struct exchange *x,
+		    struct error *err)
+{
+	const char *key = https_header(http, "Idempotency-Key");
+	struct buf text = {0};
+
+	if (key == NULL)
+		return 0;
+	if (!x->q.route->jobs || strlen(key) == 0 || strlen(key) > KEY_MAX ||
+	    !str_valid_line(key))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Idempotency-Key is for what submits a job, "
+				 "and has 1 to %d characters",
+				 KEY_MAX);
+	buf_addf(&text, "%s\n%s", x->auth.user == NULL ? "" : x->auth.user,
+		 key);
+	hash_hex(text.data, text.len, x->q.key);
+	buf_done(&text);
+	buf_addf(&text, "%s %s\n", http->method, http->target);
+	buf_add(&text, http->body, http->body_len);
+	hash_hex(text.data, text.len, x->q.digest);
+	buf_done(&text);
+	return 0;
+}
+
 /* What is ours is taken out of the arguments: to some resources any that they
  * do not know means something. */
 static int read_wishes(const struct https_request *http, struct exchange *x,
@@ -92,9 +154,13 @@ static int read_wishes(const struct https_request *http, struct exchange *x,
 {
 	x->q.wait_s = wait_of(https_header(http, "Prefer"));
 	x->known = https_header(http, "If-None-Match");
+	x->q.wanted_plan = https_header(http, "Gantry-Plan");
+	x->q.if_match = https_header(http, "If-Match");
 	if (args_flag(&x->q.args, "plan", &x->q.plan, err) < 0)
 		return -1;
 	args_remove(&x->q.args, "plan");
+	if (read_index(http, x, err) < 0)
+		return -1;
 	if (x->q.plan && !x->q.route->jobs)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Only what submits a job can be planned");
@@ -111,7 +177,8 @@ static int admit(struct rapi *r, const struct https_request *http,
 
 	x->q.target = http->target;
 	args_read(&x->q.args, http->target, &path);
-	if (r->require_auth && header == NULL)
+	if (r->require_auth && header == NULL &&
+	    https_header(http, "Cookie") == NULL)
 		return reply_bare(err, REPLY_UNAUTHORIZED);
 	x->q.route = route_find(http->method, path, &x->q.items, err);
 	if (x->q.route == NULL)
@@ -119,8 +186,7 @@ static int admit(struct rapi *r, const struct https_request *http,
 	if (read_wishes(http, x, err) < 0)
 		return -1;
 	users_load(&r->users, false);
-	return auth_read(&x->auth, &r->users, header, x->q.route->rights != 0,
-			 err);
+	return login_read(r, http, x->q.route, &x->auth, err);
 }
 
 /* Whoever guesses passwords waits here. */
@@ -156,29 +222,41 @@ static bool is_gone(void *arg)
 	return https_gone(arg);
 }
 
+static int check(struct exchange *x, struct error *err)
+{
+	if (x->checked)
+		return 0;
+	if (auth_check(&x->auth, x->q.route->rights, err) < 0) {
+		x->wrong = error_is(err, REPLY_UNAUTHORIZED);
+		return -1;
+	}
+	x->checked = true;
+	return 0;
+}
+
 static json_t *answer(struct exchange *x, const struct https_request *http,
 		      struct error *err)
 {
-	if (auth_check(&x->auth, x->q.route->rights, err) < 0) {
-		x->wrong = error_is(err, REPLY_UNAUTHORIZED);
+	if (check(x, err) < 0)
 		return NULL;
-	}
 	if (request_read_body(&x->q, x->type, http->body, http->body_len, err) <
 	    0)
+		return NULL;
+	if (x->auth.token != NULL && token_check(&x->q, x->auth.token, err) < 0)
+		return NULL;
+	if (read_key(http, x, err) < 0 ||
+	    tag_check(&x->q, http->method, err) < 0)
 		return NULL;
 	return x->q.route->run(&x->q, err);
 }
 
-/* The tag of an answer is a hash of it, so it changes exactly when the answer
- * does, also by what nodes report. */
-static void tag_answer(struct exchange *x)
+/* The client need not get again what it has. */
+static void tag_answer(struct exchange *x, const json_t *result)
 {
-	auto_free char *tag = xprintf(
-		"\"%016jx\"", (uintmax_t)bytes_hash(x->text, strlen(x->text)));
+	auto_free char *tag = tag_of(result, x->text);
 
 	buf_addf(&x->q.headers, "ETag: %s\n", tag);
-	if (x->known == NULL ||
-	    (strstr(x->known, tag) == NULL && strcmp(x->known, "*") != 0))
+	if (x->known == NULL || !tag_is_among(tag, x->known))
 		return;
 	x->status = 304;
 	x->text[0] = '\0'; /* it has the answer already */
@@ -193,7 +271,13 @@ static void take_result(struct exchange *x, const struct https_request *http,
 	if (x->q.type != NULL)
 		x->text_type = x->q.type;
 	if (strcmp(http->method, "GET") == 0 && x->status == 200)
-		tag_answer(x);
+		tag_answer(x, result);
+}
+
+static void take_error(struct exchange *x, const struct error *err)
+{
+	x->status = reply_status(err);
+	x->text = reply_error_text(x->status, err->text);
 }
 
 static void work(struct exchange *x, struct https_request *http)
@@ -204,12 +288,10 @@ static void work(struct exchange *x, struct https_request *http)
 	x->q.gone = is_gone;
 	x->q.gone_arg = http;
 	result = answer(x, http, &err);
-	if (result != NULL) {
+	if (result != NULL)
 		take_result(x, http, result);
-	} else {
-		x->status = reply_status(&err);
-		x->text = reply_error_text(x->status, err.text);
-	}
+	else
+		take_error(x, &err);
 	/* Large values are freed here, not on the loop. */
 	json_decref(x->q.body);
 	x->q.body = NULL;
@@ -220,7 +302,8 @@ static void work(struct exchange *x, struct https_request *http)
 static void send_answer(struct rapi *r, struct https_request *http,
 			struct exchange *x, char *headers STEALS)
 {
-	size_t len = strlen(x->text);
+	bool stream = x->text == NULL; /* it answers by itself */
+	size_t len = stream ? 0 : strlen(x->text);
 
 	stats_add(&r->stats, x->status,
 		  (double)(clock_mono_us() - x->begin_us) / 1e6);
@@ -241,7 +324,9 @@ static void send_answer(struct rapi *r, struct https_request *http,
 							.status = x->status,
 							.headers = headers,
 							.answer = x->text});
-	https_reply(http, x->status, x->text_type, steal(&x->text), len);
+	if (!stream)
+		https_reply(http, x->status, x->text_type, steal(&x->text),
+			    len);
 	http->headers = headers;
 }
 
@@ -258,12 +343,19 @@ static bool is_by_name(const struct https_request *http)
 static void finish(struct rapi *r, struct https_request *http,
 		   struct exchange *x)
 {
+	bool stream = x->text == NULL;
+
 	buf_adds(&x->q.headers, SERVER_LINE);
 	if (x->status == 401)
 		buf_adds(&x->q.headers, AUTH_ASKS);
+	if (x->newest != 0)
+		buf_addf(&x->q.headers, "X-Gantry-Index: %ju\n",
+			 (uintmax_t)x->newest);
+	if (stream)
+		buf_adds(&x->q.headers, "Cache-Control: no-store\n");
 	send_answer(r, http, x, buf_steal(&x->q.headers));
-	if (x->status == 200 && x->pulse != 0 && x->q.route != NULL &&
-	    is_by_name(http))
+	if (x->status == 200 && x->pulse != 0 && !stream && x->index < 0 &&
+	    x->q.route != NULL && is_by_name(http))
 		answers_keep(&r->answers, http->target,
 			     &(struct answer){.route = x->q.route,
 					      .text = http->reply,
@@ -336,12 +428,87 @@ static bool quick(void *arg, struct https_request *http)
 	return true;
 }
 
+/* Who may wait, or follow, is found out before. */
+static WAITS int check_first(struct rapi *r, struct exchange *x,
+			     struct error *err)
+{
+	int rc;
+
+	if (login_token(r, &x->q, &x->auth, err) < 0)
+		return -1;
+	x->q.user = x->auth.user;
+	x->q.token = x->auth.token;
+	if (!x->follow && x->index < 0)
+		return 0;
+	task_leave();
+	rc = check(x, err);
+	if (rc == 0 && x->auth.token != NULL)
+		rc = token_check(&x->q, x->auth.token, err);
+	task_enter();
+	if (rc < 0)
+		note_attempt(r, x);
+	return rc;
+}
+
+static WAITS void run(struct rapi *r, struct exchange *x,
+		      struct https_request *http)
+{
+	if (x->q.luxi == NULL)
+		x->q.luxi = pool_take(&r->pool);
+	task_leave();
+	work(x, http);
+	task_enter();
+	note_attempt(r, x);
+}
+
+static WAITS int begin_events(struct rapi *r, struct exchange *x,
+			      struct https_request *http, struct error *err)
+{
+	char *user = x->auth.user == NULL ? NULL : xstrdup(x->auth.user);
+	int rc = streams_begin(r->streams, http, &x->q.args, &x->auth, err);
+
+	if (rc == 0)
+		x->auth.user = steal(&user); /* for the log */
+	free(user);
+	return rc;
+}
+
+static WAITS int begin_stream(struct rapi *r, struct exchange *x,
+			      struct https_request *http, struct error *err)
+{
+	x->status = 200;
+	if (x->q.route->stream == STREAM_ALWAYS)
+		return begin_events(r, x, http, err);
+	return job_log_begin(&r->logs, http, &x->q, err);
+}
+
+/* What runs beside the loop; or a wait; or a stream. */
+static WAITS int serve(struct rapi *r, struct exchange *x,
+		       struct https_request *http, struct error *err)
+{
+	if (x->auth.hash != NULL)
+		x->q.luxi = pool_take(&r->pool);
+	if (check_first(r, x, err) < 0)
+		return -1;
+	if (x->follow)
+		return begin_stream(r, x, http, err);
+	if (x->index >= 0)
+		feed_wait(r->feed, (uint64_t)x->index,
+			  clock_mono_us() + x->index_wait_s * INT64_C(1000000),
+			  is_gone, http);
+	if (strcmp(http->method, "GET") == 0)
+		x->newest = feed_index(r->feed);
+	run(r, x, http);
+	return 0;
+}
+
 static WAITS void handle(void *arg, struct https_request *http)
 {
 	struct rapi *r = arg;
 	struct exchange x = {.address = client_address(r, http),
 			     .type = https_header(http, "Content-Type"),
 			     .begin_us = clock_mono_us(),
+			     .index = -1,
 			     .text_type = REPLY_TYPE};
 	struct error err;
 
@@ -351,18 +518,11 @@ static WAITS void handle(void *arg, struct https_request *http)
 	x.stats = r->stats;
 	x.q.stats = &x.stats;
 	x.pulse = pulse_now(&r->answers.pulse);
-	x.q.luxi_socket = path(r->paths, PATH_QUERY_SOCKET);
-	if (admit(r, http, &x, &err) < 0 || take_turn(r, &x, &err) < 0) {
-		x.status = reply_status(&err);
-		x.text = reply_error_text(x.status, err.text);
-	} else {
-		x.q.luxi = pool_take(&r->pool);
-		task_leave();
-		work(&x, http);
-		task_enter();
-		pool_give(&r->pool, x.q.luxi);
-		note_attempt(r, &x);
-	}
+	x.q.way = &r->way;
+	if (admit(r, http, &x, &err) < 0 || take_turn(r, &x, &err) < 0 ||
+	    serve(r, &x, http, &err) < 0)
+		take_error(&x, &err);
+	pool_give(&r->pool, x.q.luxi);
 	r->stats.running--;
 	finish(r, http, &x);
 	exchange_done(&x);
@@ -403,6 +563,14 @@ static void read_certificate(struct rapi *r)
 		log_info("read the certificate");
 }
 
+static void on_told(void *arg)
+{
+	struct rapi *r = arg;
+
+	streams_told(r->streams);
+	login_look(r, false);
+}
+
 static void look_later(struct rapi *r);
 
 static void on_look(struct timer *t)
@@ -416,6 +584,8 @@ static void on_look(struct timer *t)
 	/* What a crowd of connections took goes back when they have gone. */
 	if (r->stats.running == 0)
 		malloc_trim(0);
+	if (https_server_streams(r->server) > 0)
+		login_look(r, true);
 	look_later(r);
 }
 
@@ -443,6 +613,7 @@ int rapi_start(struct rapi *r, struct error *err)
 		.connections_max = r->connections_max,
 		.connections_per_ip_max = RAPI_CONNECTIONS_PER_IP_MAX,
 		.requests_max = RAPI_REQUESTS_MAX,
+		.streams_max = r->streams_max,
 		.refuse = refuse,
 		.quick = quick,
 		.handle = handle,
@@ -457,6 +628,11 @@ int rapi_start(struct rapi *r, struct error *err)
 	r->server = https_server_create(&config, err);
 	if (r->server == NULL)
 		return -1;
+	r->way.luxi_socket = path(r->paths, PATH_QUERY_SOCKET);
+	r->way.relay_socket = path(r->paths, PATH_RELAY_SOCKET);
+	r->feed = feed_create(&r->way, on_told, r);
+	r->streams = streams_create(r->feed, login_holds, r);
+	feed_start(r->feed);
 	look_later(r);
 	answers_look(&r->answers, path(r->paths, PATH_PULSE));
 	users_load(&r->users, true);
@@ -468,6 +644,16 @@ void rapi_stop(struct rapi *r)
 	timer_stop(&r->look);
 	if (r->server != NULL)
 		https_server_destroy(steal(&r->server), NULL, NULL);
+	r->logs.stopping = true;
+	if (r->feed != NULL)
+		feed_stop(r->feed);
+}
+
+void rapi_end(struct rapi *r)
+{
+	streams_free(steal(&r->streams));
+	feed_free(steal(&r->feed));
+	json_decref(steal(&r->tokens));
 }
 
 void rapi_reload(struct rapi *r)
@@ -475,6 +661,7 @@ void rapi_reload(struct rapi *r)
 	struct error err;
 
 	users_load(&r->users, true);
+	streams_check(r->streams);
 	if (access_log_open(&r->log, path(r->paths, PATH_RAPI_ACCESS_LOG),
 			    &err) < 0)
 		log_error("keeping the old access log: %s", err.text);

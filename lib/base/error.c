@@ -20,7 +20,8 @@ static const char *const kind_names[] = {
 static const char *const ecodes[] = {
 	ECODE_RESOLVER, ECODE_NORES,   ECODE_TEMP_NORES, ECODE_INVAL,
 	ECODE_STATE,	ECODE_NOENT,   ECODE_EXISTS,	 ECODE_NOTUNIQUE,
-	ECODE_FAULT,	ECODE_ENVIRON,
+	ECODE_FAULT,	ECODE_ENVIRON, ECODE_UNDERWAY,	 ECODE_REUSED,
+	ECODE_MOVED,
 };
 
 int error_set(struct error *err, enum error_kind kind, const char *ecode,

@@ -74,6 +74,13 @@ struct error {
 #define ECODE_FAULT "internal_error"
 #define ECODE_ENVIRON "environment_error"
 
+/* Ours as well, for calls that only our own clients make: a request with this
+ * key is under way; the key was used for another request; the world is not any
+ * more what a plan was made for. */
+#define ECODE_UNDERWAY "under_way"
+#define ECODE_REUSED "key_reused"
+#define ECODE_MOVED "world_moved"
+
 /* The codes below are ours: modules use them among each other, no client sees
  * them.  ERR_RPC: the host answers but its daemon does not run. */
 #define ECODE_REFUSED "connection_refused"

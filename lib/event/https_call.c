@@ -36,6 +36,7 @@ struct https_call {
 	int file; /* of the reply, with has_file */
 	bool has_file;
 	uint64_t file_size;
+	struct https_stream *stream; /* the reply; NULL: it is none */
 };
 
 /* Replies. */
@@ -121,6 +122,12 @@ static enum MHD_Result answer_call(struct https_call *call)
 		return answer_text(call->connection,
 				   MHD_HTTP_INTERNAL_SERVER_ERROR, allow,
 				   "No answer");
+	if (call->stream != NULL) {
+		https_stream_attach(call->stream, call->connection);
+		return send_response(call->connection, r->status, r->reply_type,
+				     allow, r->headers,
+				     https_stream_response(call->stream));
+	}
 	if (call->has_file) {
 		call->has_file = false;
 		return send_response(call->connection, r->status, r->reply_type,
@@ -381,6 +388,7 @@ void https_on_completed(void *arg, struct MHD_Connection *connection,
 		i->server->busy--;
 	*call_ = NULL;
 	i->server->bodies -= call->reserved;
+	https_stream_free(call->stream);
 	drop_file(call);
 	buf_done(&call->body);
 	free(call->request.reply);
@@ -424,6 +432,23 @@ void https_reply_file(struct https_request *request, int fd, uint64_t size)
 	call->file = fd;
 	call->file_size = size;
 	call->has_file = true;
+}
+
+struct https_stream *https_reply_stream(struct https_request *request,
+					const char *type,
+					const struct https_source *source)
+{
+	struct https_call *call = request->call;
+	struct https_server *s = call->instance->server;
+
+	if (s->closing || s->streams >= s->config.streams_max)
+		return NULL;
+	https_reply(request, MHD_HTTP_OK, type, NULL, 0);
+	call->stream = https_stream_create(call->instance, source);
+	/* What a request needs is not needed for as long as the stream lasts.
+	 */
+	buf_done(&call->body);
+	return call->stream;
 }
 
 void https_resume_handled(struct https_instance *i)

@@ -6,6 +6,7 @@
 #define EVENT_HTTPS_INTERNAL_H
 
 #include <microhttpd.h>
+#include <sys/socket.h>
 #include <uv.h>
 
 #include "lib/base/list.h"
@@ -23,6 +24,8 @@ struct https_server {
 	unsigned busy;	     /* calls read and not yet answered completely */
 	size_t bodies;	     /* bytes of the bodies in memory */
 	uint64_t accepted;
+	unsigned open;	  /* connections */
+	unsigned streams; /* of these */
 	/* Connections to a server that asks for certificates: those that have
 	 * shown one (known), and those that have not (strangers); each list in
 	 * the order of arrival. */
@@ -44,6 +47,8 @@ struct https_instance {
 	uv_timer_t timer;
 	uv_idle_t idle;
 	struct list handled; /* calls whose handler is done, to be resumed */
+	struct list streams; /* struct https_stream; those that */
+	struct list woken;   /* were woken are here meanwhile */
 	bool retired;
 	int to_close;
 };
@@ -107,6 +112,23 @@ enum MHD_Result https_on_access(void *arg, struct MHD_Connection *connection,
 /* The request is over, however it ended. */
 void https_on_completed(void *arg, struct MHD_Connection *connection,
 			void **call, enum MHD_RequestTerminationCode code);
+
+/* A new connection: whether there is room for it. */
+enum MHD_Result https_on_accept(void *arg, const struct sockaddr *address,
+				socklen_t len);
+
+/* The answer that a stream is; NULL: out of memory. */
+struct MHD_Response *https_stream_response(struct https_stream *stream);
+/* Its connection is known now. */
+void https_stream_attach(struct https_stream *stream,
+			 struct MHD_Connection *connection);
+/* Its connection is gone, or never came to be a stream. */
+void https_stream_free(struct https_stream *stream);
+struct https_stream *https_stream_create(struct https_instance *i,
+					 const struct https_source *source);
+/* Let those go on that were woken; and end all. */
+void https_streams_resume(struct https_instance *i);
+void https_streams_end(struct https_server *s);
 
 /* Let the connections go on whose calls are handled. */
 void https_resume_handled(struct https_instance *i);

@@ -243,8 +243,10 @@ void https_on_connection(void *arg, struct MHD_Connection *connection,
 
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
 		i->server->accepted++;
+		i->server->open++;
 		*context = peer_create(i, connection);
 	} else {
+		i->server->open--;
 		peer_free(*context);
 		*context = NULL;
 	}

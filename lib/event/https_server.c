@@ -83,6 +83,7 @@ static void on_idle(uv_idle_t *idle)
 
 	uv_idle_stop(idle);
 	https_resume_handled(i);
+	https_streams_resume(i);
 	drive(i);
 }
 
@@ -120,13 +121,16 @@ static struct MHD_Daemon *start_mhd(struct https_instance *i, const char *cert,
 		flags |= MHD_USE_TLS;
 	/* With certificates https_peers.c counts the connections; MHD must
 	 * not. */
+	if (c->streams_max > 0)
+		max += c->streams_max; /* https_on_accept() counts */
 	if (ca != NULL) {
 		max = c->connections_max + HTTPS_STRANGERS_MAX + LEAVING_MAX;
 		max_per_ip = 0;
 	}
 	/* clang-format off */
 	return MHD_start_daemon(
-		flags, 0, NULL, NULL, https_on_access, i,
+		flags, 0, c->streams_max > 0 ? https_on_accept : NULL, i,
+		https_on_access, i,
 		MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, NULL,
 		MHD_OPTION_LISTEN_SOCKET, i->server->listen_fd,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1,
@@ -173,6 +177,8 @@ static struct https_instance *instance_create(struct https_server *s,
 	i = xalloc(sizeof(*i));
 	i->server = s;
 	list_init(&i->handled);
+	list_init(&i->streams);
+	list_init(&i->woken);
 	i->mhd = start_mhd(i, cert, ca);
 	if (i->mhd == NULL) {
 		free(i);
@@ -375,4 +381,5 @@ void https_server_destroy(struct https_server *s, void (*done)(void *arg),
 	close(s->listen_fd);
 	s->listen_fd = -1;
 	https_refuse_waiting(s);
+	https_streams_end(s);
 }

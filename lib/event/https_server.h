@@ -19,6 +19,9 @@
  * or NUL, folded lines, malformed header names, two hosts, two lengths, %00;
  * and so are bodies in chunks.
  *
+ * An answer may be a stream, which goes on as long as there is something to
+ * say; it needs no task, and has a limit of its own.
+ *
  * A server for the world has more to say: it takes all methods, words refusals
  * itself, has limits of its own for the head of a request and for the memory
  * of all bodies together, and sees the target as it was sent. */
@@ -28,6 +31,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "lib/base/error.h"
 #include "lib/base/mem.h"
@@ -44,6 +48,7 @@
 #define HTTPS_STRANGERS_MAX 256
 
 struct https_server; /* private */
+struct https_stream; /* private */
 
 struct https_request {
 	const char *method;
@@ -89,6 +94,8 @@ struct https_server_config {
 	size_t target_max; /* 0: as the headers */
 	unsigned idle_s;   /* 0: HTTPS_IDLE_S */
 	unsigned connections_max, connections_per_ip_max, requests_max;
+	/* Connections that have become streams count against this alone. */
+	unsigned streams_max;
 	/* 0: HTTPS_FIRST_MS, HTTPS_BODY_MS, HTTPS_STRANGER_MS */
 	unsigned first_ms, body_ms, stranger_ms;
 
@@ -125,6 +132,26 @@ void https_reply(struct https_request *request, int status, const char *type,
 /* Answer with 200 and what the file holds; fd is closed by the server. */
 void https_reply_file(struct https_request *request, int fd STEALS,
 		      uint64_t size);
+
+/* Where a stream comes from; both functions have control and must not wait. */
+struct https_source {
+	/* Put at most max bytes at data, and return how many; 0: there are none
+	 * before https_stream_wake(); -1: it ends. */
+	ssize_t (*read)(void *arg, char *data, size_t max);
+	/* It is over, however it ended; arg is not used any more. */
+	void (*closed)(void *arg);
+	void *arg;
+};
+
+/* Answer with 200 and a stream.  NULL, and the source is not used: there are
+ * streams_max others.  What is returned is valid until closed(). */
+struct https_stream *https_reply_stream(struct https_request *request,
+					const char *type,
+					const struct https_source *source);
+/* Ask its source again. */
+void https_stream_wake(struct https_stream *stream);
+/* How many there are. */
+unsigned https_server_streams(const struct https_server *s);
 
 /* Start to listen.  *config and its strings are copied.  NULL with err. */
 struct https_server *

@@ -37,6 +37,8 @@ struct master {
 	struct reserve *reserve;
 	struct iallocator_kept *kept; /* for placement; NULL: nothing (tests) */
 	struct quorum *quorum; /* NULL: it is alone, and has no log (tests) */
+	struct tokens *tokens; /* of the remote API; NULL: it keeps none */
+	struct events *events; /* what changes; NULL: it has no log */
 	struct distribute *distribute;
 	struct recover *recover;
 	struct leftovers *leftovers;

@@ -2,11 +2,15 @@
 /* LUXI calls that change the job queue.  They answer when the change is
  * durable, so each runs in a task. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "lib/json/json.h"
 #include "masterd/core/master.h"
 #include "masterd/luxi/luxi_calls.h"
 #include "queue/queue.h"
+
+/* A SHA-256. */
+#define HASH_DIGITS 64
 
 static int check_drained(struct master *m, struct error *err)
 {
@@ -52,6 +56,34 @@ static WAITS json_t *submit_job_to_drained(struct master *m, const json_t *args,
 					   struct error *err)
 {
 	return submit(m, args, true, err);
+}
+
+static bool is_hash(const char *text)
+{
+	return text != NULL && strlen(text) == HASH_DIGITS &&
+	       strspn(text, "0123456789abcdef") == HASH_DIGITS;
+}
+
+static WAITS json_t *submit_once(struct master *m, const json_t *args,
+				 struct error *err)
+{
+	const json_t *ops = json_array_get(args, 0);
+	const char *key = json_string_value(json_array_get(args, 1));
+	const char *digest = json_string_value(json_array_get(args, 2));
+	uint64_t id;
+
+	if (!json_is_array(ops) || !is_hash(key) || !is_hash(digest)) {
+		error_set(err, ERR_REQUEST, NULL,
+			  "the arguments are a list of opcodes, and two hashes "
+			  "of %d hexadecimal digits",
+			  HASH_DIGITS);
+		return NULL;
+	}
+	if (check_drained(m, err) < 0)
+		return NULL;
+	if (queue_submit_once(m->queue, ops, key, digest, &id, err) < 0)
+		return submit_failed(err);
+	return json_integer((json_int_t)id);
 }
 
 static WAITS json_t *submit_many(struct master *m, const json_t *args,
@@ -257,6 +289,7 @@ static WAITS json_t *reindex_jobs(struct master *m, const json_t *args,
 const struct luxi_method luxi_SubmitJob = CHANGE(submit_job);
 const struct luxi_method luxi_SubmitJobToDrainedQueue =
 	CHANGE(submit_job_to_drained);
+const struct luxi_method luxi_SubmitJobOnce = CHANGE(submit_once);
 const struct luxi_method luxi_SubmitManyJobs = CHANGE(submit_many);
 const struct luxi_method luxi_CancelJob = CHANGE(cancel_job);
 const struct luxi_method luxi_ChangeJobPriority = CHANGE(change_priority);

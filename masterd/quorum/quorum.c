@@ -248,6 +248,7 @@ int quorum_found(struct quorum *q, uint64_t term, struct error *err)
 		return -1;
 	log_info("A new log of the cluster begins with term %" PRIu64, term);
 	state_begin(q->state);
+	state_other_log(q->state);
 	return quorum_open_log(q, err);
 }
 
@@ -388,6 +389,7 @@ static WAITS int flush(struct quorum *q, struct error *err)
 
 void quorum_stop(struct quorum *q)
 {
+	struct consensus_status status = {0};
 	struct error err;
 
 	q->stopping = true;
@@ -400,7 +402,10 @@ void quorum_stop(struct quorum *q)
 		log_error("%s", err.text);
 	else if (q->log != NULL)
 		take_snapshot(q);
+	if (q->log != NULL)
+		consensus_status(q->log, &status);
 	quorum_close_log(q);
+	state_keep_events(q->state, status.applied);
 }
 
 void quorum_free(struct quorum *q)

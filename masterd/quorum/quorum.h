@@ -118,6 +118,12 @@ WAITS bool quorum_borrow(struct quorum *q);
  * err: it does not answer, or will not. */
 WAITS int quorum_ask_for_lead(struct quorum *q, struct error *err);
 
+/* Give an order to the node of this name (NULL: to that of the leader), within
+ * this time: its answer, to be freed; NULL with err. */
+WAITS json_t *quorum_tell(struct quorum *q, const char *node_name,
+			  json_t *order STEALS, unsigned timeout_ms,
+			  struct error *err);
+
 /* Whether a change can be committed now: 0; -1 with err, which names the
  * candidates that are missing. */
 int quorum_safe(struct quorum *q, struct error *err);

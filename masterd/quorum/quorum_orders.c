@@ -109,6 +109,7 @@ static WAITS int join(struct quorum *q, const struct consensus_identity *me,
 		 "with the number %016" PRIx64,
 		 me->id);
 	quorum_close_log(q);
+	state_other_log(q->state);
 	task_leave(); /* nobody else uses the folder */
 	rc = consensus_create(q->config.disk,
 			      path(q->config.paths, PATH_CONSENSUS_DIR), me,
@@ -453,6 +454,27 @@ bool quorum_borrow(struct quorum *q)
 	else
 		log_info("%s", err.text);
 	return answer != NULL;
+}
+
+json_t *quorum_tell(struct quorum *q, const char *node_name,
+		    json_t *order STEALS, unsigned timeout_ms,
+		    struct error *err)
+{
+	auto_free char *leader = node_name == NULL ? quorum_leader(q) : NULL;
+	const char *name = node_name == NULL ? leader : node_name;
+	auto_json json_t *node =
+		name == NULL ? NULL
+			     : quorum_node_of(q, quorum_node_hash(name)
+							 << QUORUM_LIFE_BITS);
+
+	if (node != NULL)
+		return quorum_give_order(q, node, order, timeout_ms, err);
+	json_decref(order);
+	error_set(err, ERR_PREREQ, ECODE_NOENT,
+		  name == NULL ? "It is not known which node is the master"
+			       : "Node '%.100s' is not known",
+		  name);
+	return NULL;
 }
 
 int quorum_ask_for_lead(struct quorum *q, struct error *err)

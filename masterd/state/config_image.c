@@ -242,9 +242,9 @@ static bool says_who(const char *name)
 	       str_starts(name, "nodes/");
 }
 
-/* The next change of a record; false at the end, or where it is none. */
-static bool take_one(struct config_image *i, struct pack_reader *r,
-		     bool *ret_nodes)
+/* The next change of a record, its name to be freed; false where it is none. */
+static bool read_one(struct pack_reader *r, char **ret_name,
+		     const char **ret_text, size_t *ret_len)
 {
 	size_t name_len, len = 0;
 	const char *bytes = unpack_bytes(r, &name_len);
@@ -252,31 +252,62 @@ static bool take_one(struct config_image *i, struct pack_reader *r,
 	uint64_t kind = unpack_number(r);
 	const char *text = kind == RECORD_TEXT ? unpack_bytes(r, &len) : NULL;
 
-	if (r->bad || kind > RECORD_TEXT || strlen(name) != name_len) {
-		r->bad = true;
+	if (r->bad || kind > RECORD_TEXT || strlen(name) != name_len)
 		return false;
+	*ret_text = kind == RECORD_TEXT && text == NULL ? "" : text;
+	*ret_len = len;
+	*ret_name = steal(&name);
+	return true;
+}
+
+int config_image_read_record(const void *record, size_t len,
+			     void (*fn)(void *arg, const char *name,
+					const char *text, size_t len),
+			     void *arg)
+{
+	struct pack_reader r = {.at = record,
+				.end = (const char *)record + len};
+
+	while (r.at < r.end) {
+		auto_free char *name = NULL;
+		const char *text;
+		size_t text_len;
+
+		if (!read_one(&r, &name, &text, &text_len))
+			return -1;
+		fn(arg, name, text, text_len);
 	}
+	return 0;
+}
+
+struct taking {
+	struct config_image *image;
+	bool nodes;
+};
+
+static void take_one(void *arg, const char *name, const char *text, size_t len)
+{
+	struct taking *t = arg;
+	struct table *texts = &t->image->texts;
+
 	if (says_who(name))
-		*ret_nodes = true;
-	if (kind == RECORD_TEXT)
-		put(&i->texts, name, xstrndup(text == NULL ? "" : text, len));
-	else if (name_len == 0)
-		table_done(&i->texts, free);
+		t->nodes = true;
+	if (text != NULL)
+		put(texts, name, xstrndup(text, len));
+	else if (*name == '\0')
+		table_done(texts, free);
 	else
-		free(table_remove(&i->texts, name));
-	return r->at < r->end;
+		free(table_remove(texts, name));
 }
 
 int config_image_take(struct config_image *i, const void *record, size_t len,
 		      bool *ret_nodes, struct error *err)
 {
-	struct pack_reader r = {.at = record,
-				.end = (const char *)record + len};
+	struct taking t = {.image = i};
+	int rc = config_image_read_record(record, len, take_one, &t);
 
-	*ret_nodes = false;
-	while (len > 0 && take_one(i, &r, ret_nodes))
-		;
-	if (!r.bad)
+	*ret_nodes = t.nodes;
+	if (rc == 0)
 		return 0;
 	return error_set(err, ERR_CONFIG, NULL,
 			 "it is no change of the configuration");

@@ -53,5 +53,12 @@ void config_image_record_image(const struct config_image *i,
  * is another now.  -1 with err: these bytes are no record. */
 int config_image_take(struct config_image *i, const void *record, size_t len,
 		      bool *ret_nodes, struct error *err);
+/* Call fn for each change of a record, in order: the name, and its text (with
+ * its length; no NUL is behind it), NULL: it is gone.  -1: the rest is no
+ * record. */
+int config_image_read_record(const void *record, size_t len,
+			     void (*fn)(void *arg, const char *name,
+					const char *text, size_t len),
+			     void *arg);
 
 #endif

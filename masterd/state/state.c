@@ -75,8 +75,16 @@ static WAITS int commit_queue(void *arg, char *bytes STEALS, size_t len,
 			      struct error *err)
 {
 	auto_free char *owned = bytes;
+	struct state *s = arg;
+	int rc;
 
-	return commit(arg, STATE_QUEUE, owned, len, err);
+	s->queue_commits = true;
+	rc = commit(s, STATE_QUEUE, owned, len, err);
+	s->queue_commits = false;
+	/* The store tells the queue before anybody else has control. */
+	if (rc == 0)
+		events_show(s->events);
+	return rc;
 }
 
 int state_commit_config(struct state *s, struct buf *record STEALS,
@@ -98,11 +106,12 @@ int state_commit_image(struct state *s, struct error *err)
 
 /* --- what comes from the log --- */
 
-static int take_config(struct state *s, const void *data, size_t len,
-		       struct error *err)
+static int take_config(struct state *s, uint64_t index, const void *data,
+		       size_t len, struct error *err)
 {
 	bool nodes;
 
+	events_of_config(s->events, index, s->image, data, len);
 	if (config_image_take(s->image, data, len, &nodes, err) < 0)
 		return -1;
 	state_config_changed(s);
@@ -114,9 +123,12 @@ static int take_config(struct state *s, const void *data, size_t len,
 static int take(struct state *s, uint64_t index, enum state_kind kind,
 		const char *data, size_t len, struct error *err)
 {
-	if (kind == STATE_QUEUE)
-		return store_take_record(s->store, index, data, len, err);
-	return take_config(s, data, len, err);
+	if (kind == STATE_CONFIG)
+		return take_config(s, index, data, len, err);
+	if (store_take_record(s->store, index, data, len, err) < 0)
+		return -1;
+	events_of_queue(s->events, index, data, len);
+	return 0;
 }
 
 static void forget_part(struct state_part *p)
@@ -175,6 +187,8 @@ void state_apply(struct state *s, uint64_t index, const void *data, size_t len)
 		rc = take_entry(s, index, bytes, len, &err);
 	if (rc < 0)
 		s->config.fatal(s->config.arg, &err);
+	else if (!s->queue_commits)
+		events_show(s->events);
 }
 
 int state_adopt(struct state *s, uint64_t index, struct error *err)
@@ -182,6 +196,7 @@ int state_adopt(struct state *s, uint64_t index, struct error *err)
 	for (size_t i = 0; i < STATE_KINDS; i++)
 		forget_part(&s->parts[i]);
 	s->applied = index;
+	events_begin(s->events, index);
 	return state_end_half(s, index, err);
 }
 
@@ -203,6 +218,24 @@ uint64_t state_written(const struct state *s)
 }
 
 /* --- looking at it --- */
+
+void state_other_log(struct state *s)
+{
+	events_other_log(s->events);
+}
+
+void state_keep_events(struct state *s, uint64_t reached)
+{
+	task_leave(); /* nothing is committed any more */
+	events_save(s->events, s->config.disk,
+		    path(s->config.paths, PATH_EVENTS), reached);
+	task_enter();
+}
+
+struct events *state_events(struct state *s)
+{
+	return s->events;
+}
 
 struct store *state_store(struct state *s)
 {
@@ -318,10 +351,14 @@ struct state *state_open(const struct state_config *config, struct error *err)
 	s->config = *config;
 	s->lock = -1;
 	s->image = config_image_create();
+	s->events = events_create();
 	cond_init(&s->changed);
 	if (take_lock(s, err) == 0 && open_store(s, err) == 0 &&
-	    state_config_read(s, err) == 0)
+	    state_config_read(s, err) == 0) {
+		events_load(s->events, config->disk,
+			    path(config->paths, PATH_EVENTS));
 		return s;
+	}
 	state_close(s);
 	return NULL;
 }
@@ -353,6 +390,7 @@ void state_close(struct state *s)
 		return;
 	store_close(s->store);
 	config_image_free(s->image);
+	events_free(s->events);
 	for (size_t i = 0; i < STATE_KINDS; i++)
 		forget_part(&s->parts[i]);
 	if (s->lock >= 0)

@@ -23,6 +23,7 @@
 #include "lib/model/files/paths.h"
 #include "masterd/state/config_image.h"
 
+struct events;
 struct noderpc;
 struct store;
 
@@ -93,6 +94,13 @@ uint64_t state_written(const struct state *s);
 /* Commit changes of the configuration: a record of config_image_record(). */
 WAITS int state_commit_config(struct state *s, struct buf *record STEALS,
 			      struct error *err);
+
+/* The log is another one from now on. */
+void state_other_log(struct state *s);
+/* After state_flush(), for the next process: the log had come to this index. */
+WAITS void state_keep_events(struct state *s, uint64_t reached);
+/* What has changed; the state's own. */
+struct events *state_events(struct state *s);
 
 /* The files of the job queue; the state's own. */
 struct store *state_store(struct state *s);

@@ -6,6 +6,7 @@
 #define MASTERD_STATE_STATE_PRIVATE_H
 
 #include "lib/store/store.h"
+#include "masterd/state/events.h"
 #include "masterd/state/state.h"
 
 /* The first byte of an entry: what its record changes. */
@@ -28,6 +29,10 @@ struct state {
 	struct config_image *image;
 	struct state_part parts[STATE_KINDS];
 	uint64_t applied;
+	struct events *events;
+	/* The queue commits a record: its events are shown when the queue knows
+	 * that it is committed, as who is told looks there. */
+	bool queue_commits;
 
 	/* config.data */
 	enum config_origin origin;

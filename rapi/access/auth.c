@@ -9,7 +9,9 @@
 
 #include "lib/base/mem.h"
 #include "lib/base/str.h"
+#include "lib/json/json.h"
 #include "rapi/access/users.h"
+#include "rapi/resources/hash.h"
 #include "rapi/resources/reply.h"
 
 #define BLANKS " \t"
@@ -26,6 +28,8 @@ void auth_done(struct auth *a)
 	free(a->user);
 	wipe(a->password);
 	wipe(a->stored);
+	free(a->hash);
+	json_decref(a->token);
 }
 
 static int unauthorized(struct error *err)
@@ -60,6 +64,58 @@ static int decode(struct auth *ret, const char *text)
 	return rc;
 }
 
+void auth_read_secret(struct auth *ret, const char *secret)
+{
+	*ret = (struct auth){.hash = xalloc(HASH_HEX)};
+	hash_hex(secret, strlen(secret), ret->hash);
+}
+
+/* "Bearer " and the secret of a token. */
+static bool read_bearer(struct auth *ret, const char *header)
+{
+	static const char word[] = "Bearer";
+	size_t n = strlen(word);
+
+	header += strspn(header, BLANKS);
+	if (strncasecmp(header, word, n) != 0 ||
+	    strspn(header + n, BLANKS) == 0)
+		return false;
+	header += n;
+	auth_read_secret(ret, header + strspn(header, BLANKS));
+	return true;
+}
+
+static void look_up(struct auth *a, const struct users *users)
+{
+	const struct user *user = users_find(users, a->user);
+
+	if (user == NULL)
+		return;
+	a->stored = xstrdup(user->password);
+	a->rights = user->rights;
+}
+
+void auth_read_pair(struct auth *ret, const struct users *users,
+		    const char *user, const char *password)
+{
+	*ret = (struct auth){.user = xstrdup(user),
+			     .password = xstrdup(password)};
+	look_up(ret, users);
+}
+
+int auth_take_token(struct auth *a, const struct users *users,
+		    const json_t *token, struct error *err)
+{
+	const char *user = json_str(token, "user", NULL);
+
+	if (user == NULL)
+		return unauthorized(err);
+	a->user = xstrdup(user);
+	a->token = json_ref(token);
+	look_up(a, users);
+	return a->stored == NULL ? unauthorized(err) : 0;
+}
+
 static int read_basic(struct auth *ret, const char *header, struct error *err)
 {
 	size_t n;
@@ -79,18 +135,14 @@ static int read_basic(struct auth *ret, const char *header, struct error *err)
 int auth_read(struct auth *ret, const struct users *users, const char *header,
 	      bool needed, struct error *err)
 {
-	const struct user *user;
-
 	*ret = (struct auth){0};
 	if (header == NULL)
 		return needed ? unauthorized(err) : 0;
+	if (read_bearer(ret, header))
+		return 0;
 	if (read_basic(ret, header, err) < 0)
 		return -1;
-	user = users_find(users, ret->user);
-	if (user != NULL) {
-		ret->stored = xstrdup(user->password);
-		ret->rights = user->rights;
-	}
+	look_up(ret, users);
 	return 0;
 }
 
@@ -99,11 +151,24 @@ bool auth_is_quick(const struct auth *a)
 	return a->stored == NULL || !str_starts(a->stored, "{CRYPT}");
 }
 
+bool auth_holds(const struct auth *a, const struct users *users, bool nobody)
+{
+	const struct user *user;
+
+	if (a->user == NULL)
+		return nobody;
+	user = users_find(users, a->user);
+	return user != NULL && str_eq(user->password, a->stored) &&
+	       (a->rights & ~user->rights) == 0;
+}
+
 int auth_check(const struct auth *a, unsigned rights, struct error *err)
 {
 	if (a->user == NULL)
 		return 0;
-	if (a->stored == NULL || !users_verify(a->user, a->password, a->stored))
+	if (a->stored == NULL ||
+	    (a->token == NULL &&
+	     !users_verify(a->user, a->password, a->stored)))
 		return unauthorized(err);
 	if (rights != 0 && (a->rights & rights) == 0)
 		return reply_bare(err, REPLY_FORBIDDEN);

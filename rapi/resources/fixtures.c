@@ -23,7 +23,7 @@
 #define FIXTURES_MAX 10000
 
 struct fixtures {
-	const char *socket;
+	struct request_way way;
 	const char *folder;
 	struct luxi *luxi;
 	json_t *index;
@@ -95,7 +95,7 @@ static void run(struct request *q, struct answer *ret)
 static void ask(struct fixtures *f, const char *target, struct answer *ret)
 {
 	struct request q = {
-		.target = target, .luxi_socket = f->socket, .luxi = f->luxi};
+		.target = target, .way = &f->way, .luxi = f->luxi};
 	auto_free char *path = NULL;
 	struct error err;
 
@@ -286,7 +286,7 @@ int fixtures_write(const struct paths *p, const char *folder, size_t *ret_n,
 		   struct error *err)
 {
 	auto_json json_t *index = json_array();
-	struct fixtures f = {.socket = path(p, PATH_QUERY_SOCKET),
+	struct fixtures f = {.way = {.luxi_socket = path(p, PATH_QUERY_SOCKET)},
 			     .folder = folder,
 			     .index = index};
 	auto_free char *text = NULL;

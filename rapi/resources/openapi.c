@@ -106,6 +106,21 @@ static json_t *parameters(const struct route *r)
 	if (r->run == resource_query_fields)
 		add_query(list, "fields", json_make("{s:s}", "type", "string"),
 			  false);
+	if (r->run == resource_job_log) {
+		add_query(list, "follow", flag_schema(), false);
+		add_query(list, "since",
+			  json_make("{s:s, s:i}", "type", "integer", "minimum",
+				    0),
+			  false);
+	}
+	if (r->run == resource_events) {
+		add_query(list, "topic", json_make("{s:s}", "type", "string"),
+			  false);
+		add_query(list, "since",
+			  json_make("{s:s, s:i}", "type", "integer", "minimum",
+				    0),
+			  false);
+	}
 	if (!r->jobs)
 		return list;
 	add_query(list, "reason", json_make("{s:s}", "type", "string"), false);
@@ -161,8 +176,9 @@ static json_t *answers(const struct route *r)
 	json_t *schema = !r->jobs ? json_object()
 				  : json_make("{s:s, s:s}", "type", "integer",
 					      "description", "The job's id");
-	const char *type =
-		r->run == resource_metrics ? "text/plain" : "application/json";
+	const char *type = r->run == resource_metrics  ? "text/plain"
+			   : r->run == resource_events ? "text/event-stream"
+						       : "application/json";
 
 	return json_make("{s:{s:s, s:{s:{s:o}}}, s:{s:s}}", "200",
 			 "description", "Done", "content", type, "schema",

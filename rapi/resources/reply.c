@@ -16,6 +16,8 @@ static const struct {
 	{REPLY_MEDIA, 415},	  {REPLY_METHOD, 501},
 	{REPLY_UNAVAILABLE, 503}, {REPLY_UNAUTHORIZED, 401},
 	{REPLY_TOO_MANY, 429},	  {LUXI_TIMED_OUT, 504},
+	{REPLY_CHANGED, 412},	  {ECODE_UNDERWAY, 409},
+	{ECODE_MOVED, 409},	  {ECODE_REUSED, 422},
 };
 
 static const struct {
@@ -37,11 +39,14 @@ static const struct {
 	{404, "Not Found", "Nothing matches the given URI"},
 	{405, "Method Not Allowed",
 	 "Specified method is invalid for this resource"},
+	{409, "Conflict", "Another request, or a change, is in the way"},
 	{411, "Length Required", "Client must specify Content-Length"},
 	{412, "Precondition Failed", "Precondition in headers is false"},
 	{413, "Request Entity Too Large", "Entity is too large"},
 	{414, "Request-URI Too Long", "URI is too long"},
 	{415, "Unsupported Media Type", "Entity body in unsupported format"},
+	{422, "Unprocessable Content",
+	 "The request contradicts an earlier one"},
 	{429, "Too Many Requests", "Too many wrong passwords came from there"},
 	{431, "Request Header Fields Too Large", "The headers are too large"},
 	{500, "Internal Server Error", "Server got itself in trouble"},

@@ -19,6 +19,7 @@
 #define REPLY_UNAVAILABLE "not_available"  /* 503 */
 #define REPLY_UNAUTHORIZED "unauthorized"  /* 401 */
 #define REPLY_TOO_MANY "too_many_attempts" /* 429 */
+#define REPLY_CHANGED "changed"		   /* 412 */
 
 /* An error of which the status says all that there is to say; returns -1. */
 int reply_bare(struct error *err, const char *ecode);

@@ -51,23 +51,69 @@ int request_read_body(struct request *q, const char *type, const char *text,
 	return 0;
 }
 
-json_t *request_call(struct request *q, const char *method, json_t *args STEALS,
-		     struct error *err)
+/* Where the master is on another node, by way of the relay. */
+static struct luxi *connect_to_master(const struct request_way *way,
+				      struct error *err)
 {
-	if (q->luxi == NULL)
-		q->luxi = luxi_connect(q->luxi_socket, err);
-	if (q->luxi == NULL) {
+	struct luxi *luxi = luxi_connect(way->luxi_socket, err);
+	struct error ignored;
+
+	if (luxi == NULL && way->relay_socket != NULL)
+		luxi = luxi_connect(way->relay_socket, &ignored);
+	return luxi;
+}
+
+json_t *request_way_call(const struct request_way *way, struct luxi **luxi,
+			 const char *method, json_t *args STEALS,
+			 struct error *err)
+{
+	json_t *result;
+
+	if (*luxi == NULL)
+		*luxi = connect_to_master(way, err);
+	if (*luxi == NULL) {
 		json_decref(args);
 		return NULL;
 	}
-	return luxi_call(q->luxi, method, args, err);
+	result = luxi_call(*luxi, method, args, err);
+	/* The master may be elsewhere by now. */
+	if (result == NULL && err->kind == ERR_LUXI) {
+		luxi_close(*luxi);
+		*luxi = NULL;
+	}
+	return result;
+}
+
+json_t *request_relay(struct request *q, const char *method,
+		      json_t *args STEALS, struct error *err)
+{
+	struct luxi *luxi = q->way->relay_socket == NULL
+				    ? NULL
+				    : luxi_connect(q->way->relay_socket, err);
+	json_t *result;
+
+	if (luxi == NULL) {
+		json_decref(args);
+		if (q->way->relay_socket == NULL)
+			error_set(err, ERR_LUXI, NULL, "There is no relay");
+		return NULL;
+	}
+	result = luxi_call(luxi, method, args, err);
+	luxi_close(luxi);
+	return result;
+}
+
+json_t *request_call(struct request *q, const char *method, json_t *args STEALS,
+		     struct error *err)
+{
+	return request_way_call(q->way, &q->luxi, method, args, err);
 }
 
 int request_call_text(struct request *q, const char *method,
 		      json_t *args STEALS, struct buf *ret, struct error *err)
 {
 	if (q->luxi == NULL)
-		q->luxi = luxi_connect(q->luxi_socket, err);
+		q->luxi = connect_to_master(q->way, err);
 	if (q->luxi == NULL) {
 		json_decref(args);
 		return -1;

@@ -12,22 +12,35 @@
 #include "lib/base/error.h"
 #include "lib/base/mem.h"
 #include "rapi/resources/args.h"
+#include "rapi/resources/hash.h"
 
 struct luxi;
 struct route;
 struct stats;
+
+/* How the master is asked. */
+struct request_way {
+	const char *luxi_socket;  /* where it listens, if it is here */
+	const char *relay_socket; /* where calls to it are passed on */
+};
 
 struct request {
 	const struct route *route;
 	struct strv items;  /* what the path has in place of {names} */
 	const char *target; /* of the request, as it was sent */
 	struct args args;
-	json_t *body;	 /* NULL: none, or null */
-	bool plan;	 /* do not submit a job, but say what it does */
+	json_t *body;		 /* NULL: none, or null */
+	bool plan;		 /* do not submit a job, but say what it does */
+	const char *user;	 /* who asks; NULL: nobody known */
+	const json_t *token;	 /* by which he does; NULL: a password */
+	const char *if_match;	 /* the tags that the object may have */
+	const char *wanted_plan; /* which the job shall be; NULL: any */
+	/* Hashes of who submits under which key, and of what; "": no key. */
+	char key[HASH_HEX], digest[HASH_HEX];
 	unsigned wait_s; /* how long to wait for the job's end; 0: not */
 	const struct stats *stats; /* of the daemon; NULL: none */
-	const char *luxi_socket;   /* where the master listens */
-	struct luxi *luxi;	   /* NULL: not connected yet */
+	const struct request_way *way;
+	struct luxi *luxi; /* NULL: not connected yet */
 
 	/* What an answer may have besides its JSON, set by the resource: */
 	int status;	    /* 0: 200 */
@@ -54,6 +67,16 @@ json_t *request_call(struct request *q, const char *method, json_t *args STEALS,
 /* The same; the result is appended as text. */
 int request_call_text(struct request *q, const char *method,
 		      json_t *args STEALS, struct buf *ret, struct error *err);
+
+/* The same outside of a request; *luxi is NULL at first, and the caller's to
+ * close. */
+json_t *request_way_call(const struct request_way *way, struct luxi **luxi,
+			 const char *method, json_t *args STEALS,
+			 struct error *err);
+
+/* A call to the relay itself (masterd/relay.h). */
+json_t *request_relay(struct request *q, const char *method,
+		      json_t *args STEALS, struct error *err);
 
 /* Submit a job with these opcodes; its id, to be freed. */
 json_t *request_submit(struct request *q, json_t *ops STEALS,

@@ -60,6 +60,8 @@ RESOURCE(resource_job_status);
 RESOURCE(resource_job_cancel);
 RESOURCE(resource_job_wait);
 RESOURCE(resource_job_why);
+RESOURCE(resource_job_log);
+RESOURCE(resource_job_plan);
 RESOURCE(resource_os);
 
 /* Submit a job of the route's opcode, or of several: its id. */
@@ -70,6 +72,21 @@ RESOURCE(resource_reinstall);
  * not ended by then, the id, with the status 202 and the way to the job. */
 json_t *resource_job_end(struct request *q, const json_t *id,
 			 struct error *err);
+
+/* Who is the master, and another one: resource_leader.c. */
+RESOURCE(resource_leader);
+RESOURCE(resource_failover);
+
+/* Tokens and sessions: resource_tokens.c. */
+RESOURCE(resource_tokens);
+RESOURCE(resource_token_add);
+RESOURCE(resource_token_remove);
+RESOURCE(resource_session_begin);
+RESOURCE(resource_session_end);
+
+/* Of streams: how those who do not come to it are told; never called for
+ * others. */
+RESOURCE(resource_events);
 
 /* For probes, monitoring and tools. */
 RESOURCE(resource_alive);

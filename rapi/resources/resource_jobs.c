@@ -6,6 +6,7 @@
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
 #include "lib/model/opcode/opcode.h"
+#include "rapi/resources/log_entry.h"
 #include "rapi/resources/reply.h"
 #include "rapi/resources/request.h"
 #include "rapi/resources/resource.h"
@@ -85,6 +86,65 @@ json_t *resource_job_why(struct request *q, struct error *err)
 		return NULL;
 	return request_call(q, "QueryJobWhy", json_make("[I]", (json_int_t)id),
 			    err);
+}
+
+/* Some fields of a job, also of one that is archived; to be freed. */
+static json_t *job_values(struct request *q, const char *first,
+			  const char *second, struct error *err)
+{
+	auto_json json_t *rows = NULL;
+	const json_t *row;
+	int64_t id;
+
+	if (job_id(q, &id, err) < 0)
+		return NULL;
+	rows = request_call(
+		q, "QueryJobs",
+		json_make("[[I], [s, s]]", (json_int_t)id, first, second), err);
+	if (rows == NULL)
+		return NULL;
+	row = json_array_get(rows, 0);
+	if (!json_is_array(row) || json_is_null(json_array_get(row, 0)))
+		return not_found(err);
+	return json_ref(row);
+}
+
+json_t *resource_job_log(struct request *q, struct error *err)
+{
+	auto_json json_t *values = NULL;
+	const json_t *log, *entry;
+	json_t *list;
+	int64_t since;
+	size_t i, k;
+
+	if (args_int(&q->args, "since", 0, &since, err) < 0 ||
+	    (values = job_values(q, "status", "oplog", err)) == NULL)
+		return NULL;
+	list = json_array();
+	json_array_foreach (json_array_get(values, 1), i, log)
+		json_array_foreach (log, k, entry)
+			if (json_integer_value(json_array_get(entry, 0)) >
+			    since)
+				json_array_append_new(list,
+						      log_entry_json(entry));
+	return list;
+}
+
+/* What a job that has not begun would do now. */
+json_t *resource_job_plan(struct request *q, struct error *err)
+{
+	auto_json json_t *values = job_values(q, "status", "ops", err);
+	const char *status = json_string_value(json_array_get(values, 0));
+
+	if (values == NULL)
+		return NULL;
+	if (!str_eq(status, "queued") && !str_eq(status, "waiting")) {
+		error_set(err, ERR_PREREQ, ECODE_MOVED,
+			  "The job has begun: its status is %s", status);
+		return NULL;
+	}
+	return request_call(q, "PlanJobs",
+			    json_make("[[O]]", json_array_get(values, 1)), err);
 }
 
 /* --- waiting --- */

@@ -154,6 +154,11 @@ json_t *resource_null(struct request *q, struct error *err)
 	return json_null();
 }
 
+json_t *resource_events(struct request *q, struct error *err)
+{
+	return resource_null(q, err);
+}
+
 json_t *resource_version(struct request *q, struct error *err)
 {
 	(void)q;

@@ -6,6 +6,7 @@
 #include "lib/json/json.h"
 #include "lib/model/opcode/opcode.h"
 #include "rapi/resources/fill.h"
+#include "rapi/resources/plan_id.h"
 #include "rapi/resources/reply.h"
 #include "rapi/resources/request.h"
 #include "rapi/resources/resource.h"
@@ -51,15 +52,37 @@ static json_t *params_of(struct request *q, struct error *err)
 	return params;
 }
 
+/* What the job would do, with the name of this plan. */
+static json_t *make_plan(struct request *q, const json_t *ops,
+			 struct error *err)
+{
+	auto_json json_t *plan =
+		request_call(q, "PlanJobs", json_make("[[O]]", ops), err);
+	auto_free char *id = plan == NULL ? NULL : plan_id(q, plan, err);
+
+	if (id == NULL)
+		return NULL;
+	json_set_str(plan, "plan", id);
+	buf_addf(&q->headers, "Gantry-Plan: %s\n", id);
+	return steal(&plan);
+}
+
 /* Submit the job, or say what it would do. */
 static json_t *run_job(struct request *q, json_t *ops STEALS, struct error *err)
 {
 	auto_json json_t *id = NULL;
 
+	auto_json json_t *owned = ops;
+
 	if (q->plan)
-		return request_call(q, "PlanJobs", json_make("[[o]]", ops),
-				    err);
-	id = request_submit(q, ops, err);
+		return make_plan(q, ops, err);
+	if (q->wanted_plan != NULL && plan_id_check(q, ops, err) < 0)
+		return NULL;
+	id = q->key[0] == '\0' ? request_submit(q, json_incref(owned), err)
+			       : request_call(q, "SubmitJobOnce",
+					      json_make("[O, s, s]", ops,
+							q->key, q->digest),
+					      err);
 	if (id == NULL || q->wait_s == 0)
 		return steal(&id);
 	return resource_job_end(q, id, err);

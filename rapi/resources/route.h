@@ -52,13 +52,17 @@ enum route_body {
 	BODY_NEEDED,  /* the same, and it must be there */
 };
 
+/* Whether the answer goes on, always or with ?follow=1; run is not called then
+ * (rapi/streams.c, rapi/job_log.c). */
+enum route_stream { STREAM_NEVER, STREAM_ASKED, STREAM_ALWAYS };
+
 struct route {
 	const char *method, *path;
 	const char *name; /* of the resource; jobs have it in their reason */
 	unsigned rights;
 	bool jobs; /* its answer is the id of a job that it submits */
-	/* Its answer goes on (rapi/streams.c); run is not called. */
-	bool stream;
+	enum route_stream stream;
+	bool session; /* user and password may be in the body */
 
 	/* The resource's function; see request.h. */
 	json_t *(*run)(struct request *q, struct error *err);

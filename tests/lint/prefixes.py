@@ -26,7 +26,7 @@ SHORT = {
     "lib/model/kinds": "storage template",
     "lib/model/opcode": "op",
     "lib/model/params": "params",
-    "queue": "archive chain gates job queue rate_limit",
+    "queue": "archive chain gates job keys queue rate_limit submit",
     "queue/history": "history",
     "queue/jobs": "job",
     "queue/locks": "entry lock request",

@@ -40,17 +40,24 @@ bool queue_file_read_serial(const char *text, uint64_t *ret_id)
 	return true;
 }
 
+bool queue_file_is_key(const char *name)
+{
+	return str_starts(name, "key-") && strlen(name) == 4 + 64 &&
+	       strspn(name + 4, "0123456789abcdef") == 64;
+}
+
 bool queue_file_is_known(const char *name)
 {
-	static const char *const others[] = {"serial", "drain", "version",
-					     "position", "archive-head"};
+	static const char *const others[] = {"serial",	     "drain",
+					     "version",	     "position",
+					     "archive-head", "tokens"};
 	const char *slash;
 
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (strcmp(name, others[i]) == 0)
 			return true;
 	if (!str_starts(name, "archive/"))
-		return is_job(name);
+		return is_job(name) || queue_file_is_key(name);
 	name += strlen("archive/");
 	slash = name + strspn(name, "0123456789");
 	return slash > name && *slash == '/' && is_job(slash + 1);

@@ -18,6 +18,9 @@ bool queue_file_is_bad_job(const char *name);
 /* Read the text of the file "serial"; false when it is not a valid id. */
 bool queue_file_read_serial(const char *text, uint64_t *ret_id);
 
+/* Whether it is the key of a submission, "key-" and 64 hexadecimal digits. */
+bool queue_file_is_key(const char *name);
+
 /* Whether it is a job, "archive/0/job-17", or one of the small files ("serial",
  * "drain", ...) that candidates have, too. */
 bool queue_file_is_known(const char *name);

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One list, written whole: it is short, and changes seldom. */
+#include "masterd/core/tokens.h"
+
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/json/json.h"
+#include "lib/store/store.h"
+
+#define FILE_NAME "tokens"
+
+struct tokens {
+	struct store *store;
+	json_t *list;
+};
+
+static bool is_over(const json_t *token)
+{
+	const json_t *expires = json_get(token, "expires");
+
+	return expires != NULL &&
+	       json_number_value(expires) * 1e6 <= (double)clock_wall_us();
+}
+
+static bool is_token(const json_t *value)
+{
+	return json_str(value, "id", NULL) != NULL &&
+	       json_str(value, "hash", NULL) != NULL &&
+	       json_str(value, "user", NULL) != NULL;
+}
+
+struct tokens *tokens_create(struct store *store)
+{
+	struct tokens *t = xalloc(sizeof(*t));
+	auto_free char *text = NULL;
+	auto_json json_t *stored = NULL;
+	struct error err;
+	const json_t *one;
+	size_t i;
+
+	t->store = store;
+	t->list = json_array();
+	if (store_read_if_there(store, FILE_NAME, TOKENS_BYTES_MAX, &text,
+				&err) < 0 ||
+	    (text != NULL &&
+	     (stored = json_parse(text, strlen(text), &err)) == NULL))
+		log_warning("the tokens of the remote API: %s, ignoring",
+			    err.text);
+	json_array_foreach (stored, i, one)
+		if (is_token(one))
+			json_array_append_new(t->list, json_ref(one));
+	return t;
+}
+
+void tokens_free(struct tokens *t)
+{
+	if (t == NULL)
+		return;
+	json_decref(t->list);
+	free(t);
+}
+
+/* Make this list the present one, durably. */
+static WAITS int keep(struct tokens *t, json_t *list STEALS, struct error *err)
+{
+	struct store_change *c = store_change_new();
+	json_t *former = t->list;
+
+	c->may_fail = true;
+	store_change_write(c, FILE_NAME, json_text(list));
+	/* Two changes at the same time build on each other. */
+	t->list = list;
+	json_incref(list);
+	if (store_commit(t->store, c, err) == 0) {
+		json_decref(list);
+		json_decref(former);
+		return 0;
+	}
+	if (t->list == list) {
+		json_decref(t->list);
+		t->list = former;
+	} else {
+		json_decref(former);
+	}
+	json_decref(list);
+	return -1;
+}
+
+/* A copy of the list without the one of this id, and without those whose time
+ * is over. */
+static json_t *without(const struct tokens *t, const char *id)
+{
+	json_t *list = json_array();
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach (t->list, i, one)
+		if (!is_over(one) && !str_eq(json_str(one, "id", ""), id))
+			json_array_append_new(list, json_ref(one));
+	return list;
+}
+
+int tokens_add(struct tokens *t, json_t *token STEALS, struct error *err)
+{
+	auto_json json_t *owned = token;
+	json_t *list;
+
+	if (!is_token(token))
+		return error_set(err, ERR_REQUEST, NULL,
+				 "a token has an id, a hash and a user");
+	list = without(t, json_str(token, "id", ""));
+	if (json_array_size(list) >= TOKENS_MAX) {
+		json_decref(list);
+		return error_set(err, ERR_QUEUE_FULL, NULL,
+				 "There are %d tokens, which is the limit; "
+				 "remove some",
+				 TOKENS_MAX);
+	}
+	json_array_append(list, owned);
+	return keep(t, list, err);
+}
+
+int tokens_remove(struct tokens *t, const char *id, const char *user,
+		  struct error *err)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach (t->list, i, one)
+		if (strcmp(json_str(one, "id", ""), id) == 0 &&
+		    (user == NULL ||
+		     strcmp(json_str(one, "user", ""), user) == 0))
+			return keep(t, without(t, id), err);
+	return error_set(err, ERR_PREREQ, ECODE_NOENT,
+			 "There is no token '%.100s'", id);
+}
+
+const json_t *tokens_find(const struct tokens *t, const char *hash)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach (t->list, i, one)
+		if (strcmp(json_str(one, "hash", ""), hash) == 0)
+			return is_over(one) ? NULL : one;
+	return NULL;
+}
+
+json_t *tokens_list(const struct tokens *t)
+{
+	return without(t, NULL);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tokens of the remote API: who has one acts for the user who made it, within
+ * the token's rights, scope and time.  Kept are hashes, in a file of the
+ * queue's folder, so that each server of the log has them; what they allow is
+ * the remote API's to know (rapi/access/tokens.h). */
+#ifndef MASTERD_CORE_TOKENS_H
+#define MASTERD_CORE_TOKENS_H
+
+#include <jansson.h>
+
+#include "lib/base/error.h"
+#include "lib/base/mem.h"
+#include "lib/event/task.h"
+
+struct store;
+struct tokens;
+
+/* Sessions of the page are tokens, too. */
+#define TOKENS_MAX 10000
+#define TOKENS_BYTES_MAX (64u * 1024 * 1024)
+
+/* Those that the store has; what is no token in there is left out. */
+WAITS struct tokens *tokens_create(struct store *store);
+void tokens_free(struct tokens *t); /* NULL: nothing */
+
+/* Keep one more: {"id", "hash", "user", "expires": seconds since 1970 or null,
+ * and whatever else}.  Durable when it returns 0. */
+WAITS int tokens_add(struct tokens *t, json_t *token STEALS, struct error *err);
+/* Forget the one with this id, which has to be the user's (NULL: anybody's).
+ * ECODE_NOENT if there is none. */
+WAITS int tokens_remove(struct tokens *t, const char *id, const char *user,
+			struct error *err);
+
+/* The one with this hash, borrowed until the next change; NULL: there is none,
+ * or its time is over. */
+const json_t *tokens_find(const struct tokens *t, const char *hash);
+/* All that are valid, to be freed. */
+json_t *tokens_list(const struct tokens *t);
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The master says at each request whether a token is one, so that a revoked one
+ * is none at once. */
+#include "rapi/login.h"
+
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/client/luxi.h"
+#include "lib/json/json.h"
+#include "rapi/rapi.h"
+#include "rapi/resources/reply.h"
+#include "rapi/resources/route.h"
+#include "rapi/resources/token.h"
+
+#define CSRF_HEADER "X-Gantry-CSRF"
+#define LOGIN_BODY_MAX 4096
+
+/* --- what a request says --- */
+
+/* The session's cookie among the others, to be freed. */
+static char *find_cookie(const char *header)
+{
+	size_t n = strlen(TOKEN_COOKIE);
+
+	while (header != NULL && *header != '\0') {
+		header += strspn(header, " ;");
+		if (strncmp(header, TOKEN_COOKIE "=", n + 1) == 0)
+			return xstrndup(header + n + 1,
+					strcspn(header + n + 1, "; "));
+		header += strcspn(header, ";");
+	}
+	return NULL;
+}
+
+/* A page of somebody else can send the cookie, but does not know the word. */
+static int check_word(const struct https_request *http, const char *hash,
+		      struct error *err)
+{
+	const char *word = https_header(http, CSRF_HEADER);
+	char wanted[HASH_HEX];
+
+	token_csrf(hash, wanted);
+	if (strcmp(http->method, "GET") == 0 || str_eq(word, wanted))
+		return 0;
+	return error_set(err, ERR_PREREQ, REPLY_FORBIDDEN,
+			 "A write with a cookie needs the header " CSRF_HEADER);
+}
+
+/* {"user", "password"} as a body; 1: it is none. */
+static int read_body(struct rapi *r, const struct https_request *http,
+		     struct auth *ret)
+{
+	struct error ignored;
+	auto_json json_t *body = NULL;
+	const char *user, *password;
+
+	if (http->body_len == 0 || http->body_len > LOGIN_BODY_MAX)
+		return 1;
+	body = json_parse(http->body, http->body_len, &ignored);
+	user = json_str(body, "user", NULL);
+	password = json_str(body, "password", NULL);
+	if (user == NULL || password == NULL)
+		return 1;
+	auth_read_pair(ret, &r->users, user, password);
+	return 0;
+}
+
+int login_read(struct rapi *r, const struct https_request *http,
+	       const struct route *route, struct auth *ret, struct error *err)
+{
+	const char *header = https_header(http, "Authorization");
+	auto_free char *cookie = NULL;
+
+	if (header != NULL)
+		return auth_read(ret, &r->users, header, route->rights != 0,
+				 err);
+	if (route->session && strcmp(http->method, "POST") == 0 &&
+	    read_body(r, http, ret) == 0)
+		return 0;
+	cookie = find_cookie(https_header(http, "Cookie"));
+	if (cookie == NULL)
+		return auth_read(ret, &r->users, NULL, route->rights != 0, err);
+	auth_read_secret(ret, cookie);
+	return check_word(http, ret->hash, err);
+}
+
+int login_token(struct rapi *r, struct request *q, struct auth *a,
+		struct error *err)
+{
+	auto_json json_t *token = NULL;
+
+	if (a->hash == NULL)
+		return 0;
+	task_leave();
+	token = request_call(q, "QueryToken", json_make("[s]", a->hash), err);
+	task_enter();
+	if (token == NULL)
+		return -1;
+	return auth_take_token(a, &r->users, token, err);
+}
+
+/* --- while a stream goes on --- */
+
+static bool is_left(const struct rapi *r, const json_t *token)
+{
+	const char *id = json_str(token, "id", "");
+	const json_t *one;
+	size_t i;
+
+	if (r->tokens == NULL)
+		return true; /* not known yet */
+	json_array_foreach (r->tokens, i, one)
+		if (strcmp(json_str(one, "id", ""), id) == 0)
+			return true;
+	return false;
+}
+
+bool login_holds(void *rapi, const struct auth *auth)
+{
+	struct rapi *r = rapi;
+	const json_t *expires = json_get(auth->token, "expires");
+
+	users_load(&r->users, false);
+	if (expires != NULL &&
+	    json_number_value(expires) * 1e6 < (double)clock_wall_us())
+		return false;
+	if (auth->token != NULL && !is_left(r, auth->token))
+		return false;
+	return auth_holds(auth, &r->users, !r->require_auth);
+}
+
+static WAITS void look(void *arg)
+{
+	struct rapi *r = arg;
+	struct luxi *luxi = pool_take(&r->pool);
+	struct error err;
+	json_t *all;
+
+	task_leave();
+	all = request_way_call(&r->way, &luxi, "QueryTokens", json_array(),
+			       &err);
+	task_enter();
+	pool_give(&r->pool, luxi);
+	r->looking = false;
+	if (all == NULL) {
+		log_debug("tokens: %s", err.text);
+		return;
+	}
+	json_decref(r->tokens);
+	r->tokens = all;
+	if (r->streams != NULL)
+		streams_check(r->streams);
+}
+
+void login_look(struct rapi *r, bool anyway)
+{
+	uint64_t newest = feed_tokens(r->feed);
+
+	if (r->looking || (newest == r->tokens_seen && !anyway))
+		return;
+	r->tokens_seen = newest;
+	r->looking = true;
+	task_spawn("tokens", look, r);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Who sends a request: a user with his password, a token (Authorization:
+ * Bearer), or a session of the page (a token in a cookie); and whether that is
+ * still so while a stream goes on. */
+#ifndef RAPI_LOGIN_H
+#define RAPI_LOGIN_H
+
+#include <stdbool.h>
+
+#include "lib/base/error.h"
+#include "lib/event/https_server.h"
+#include "lib/event/task.h"
+#include "rapi/access/auth.h"
+
+struct rapi;
+struct request;
+struct route;
+
+/* What the request says of that.  A write by cookie needs the word that was
+ * given at login. */
+int login_read(struct rapi *r, const struct https_request *http,
+	       const struct route *route, struct auth *ret, struct error *err);
+
+/* Find out whose token it is, if it is one. */
+WAITS int login_token(struct rapi *r, struct request *q, struct auth *a,
+		      struct error *err);
+
+/* Whether who has begun a stream may go on; for streams_create(). */
+bool login_holds(void *rapi, const struct auth *auth);
+
+/* Events have come, or some seconds are over: find out which tokens are left,
+ * if that may have changed or `anyway`, and end streams of others. */
+void login_look(struct rapi *r, bool anyway);
+
+#endif

@@ -1,0 +1,109 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# The remote API on master candidates: what is asked there is answered by the
+# master; and one of them becomes the master, by the API.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/cluster.sh"
+. "$(dirname "$0")/../lib/rapi.sh"
+rapi_cluster
+address() { # NODE
+    "$BIN/gnt-vcluster" list "$VC" --format=json | python3 -c 'import json, sys
+print([n["ip"] for n in json.load(sys.stdin)["nodes"] if n["name"].startswith(sys.argv[1])][0])' "$1"
+}
+api1=$api
+api2=https://$(address node2):5080
+api3=https://$(address node3):5080
+succeeds "the remote API begins on a candidate" on node2 gantry-rapi
+succeeds "and on another one" on node3 gantry-rapi
+
+leader() { # API
+    curl -sk --max-time 10 "$1/gantry/1/leader"
+}
+is "$(leader "$api1")" '{"leader": "node1.example.com", "here": true}' "the master knows itself"
+is "$(leader "$api2")" '{"leader": "node1.example.com", "here": false}' "a candidate knows it"
+
+# --- asked at a candidate ---
+
+api=$api2
+answers "a list" 200 GET /2/nodes
+is "$out" "$(curl -sk "$api1/2/nodes")" "is that of the master"
+answers "an object" 200 GET /2/nodes/node1.example.com
+answers "what is not there" 404 GET /2/nodes/nosuch
+answers "nobody writes without a password" 401 PUT "/2/tags?tag=x" "" -u rw:wrong
+answers "nor without the right" 403 PUT "/2/tags?tag=x" "" -u ro:secret
+answers "a write" 200 PUT "/2/tags?tag=candidate" "" -H 'Prefer: wait=20'
+like "$out" '"status": "success"' "is waited for there, too"
+answers "a wrong opcode" 400 POST /2/groups '{"name": 5}'
+answers "a key" 200 PUT "/2/tags?tag=once" "" -H "Idempotency-Key: k"
+once=$out
+ask PUT "/2/tags?tag=once" "" -H "Idempotency-Key: k"
+is "$out" "$once" "means the same job"
+api=$api1
+ask PUT "/2/tags?tag=once" "" -H "Idempotency-Key: k"
+is "$out" "$once" "at the master, too"
+api=$api2
+answers "a token" 200 POST /gantry/1/tokens '{"name": "t", "rights": ["read"]}'
+token=$(printf %s "$out" | python3 -c 'import json, sys
+print(json.load(sys.stdin)["token"])')
+answers "ready" 200 GET /readyz
+answers "metrics" 200 GET /metrics
+for i in 1 2 3 4 5 6 7 8 9 10; do
+    curl -sk --max-time 20 "$api2/2/instances?bulk=1" -o /dev/null -w '%{http_code}\n' &
+done >"$VC/many"
+wait
+is "$(grep -c '^200$' "$VC/many")" 10 "many at once"
+
+# --- another master, by the API ---
+
+(curl -skN --max-time 90 -H 'Accept: application/x-ndjson' "$api2/gantry/1/events?topic=cluster,job" >"$VC/stream") &
+follower=$!
+until_true 10 grep -q bookmark "$VC/stream"
+answers "nobody makes another master without the right" 403 POST /gantry/1/cluster/failover "" -u ro:secret
+answers "a node that is not known" 404 POST /gantry/1/cluster/failover '{"node": "nosuch"}'
+answers "a body that is none" 400 POST /gantry/1/cluster/failover '{"name": "x"}'
+answers "nor one of another type" 400 POST /gantry/1/cluster/failover '{"node": 1}'
+api=$api1
+answers "the master is the master" 400 POST /gantry/1/cluster/failover
+api=$api2
+answers "a candidate becomes the master" 200 POST /gantry/1/cluster/failover "" --max-time 60
+is "$out" '"node2.example.com"' "and says so"
+told_others() { [ "$(on node3 gnt-cluster getmaster)" = node2.example.com ]; }
+until_true 20 told_others
+succeeds "as others do" told_others
+is "$(leader "$api2")" '{"leader": "node2.example.com", "here": true}' "it knows itself"
+there() { leader "$api1" | grep -q '"node2.example.com", "here": false'; }
+until_true 30 there
+succeeds "and the former one knows it" there
+api=$api1
+served() { ask PUT "/2/tags?tag=after" "" -H 'Prefer: wait=20' && [ "$status" = 200 ]; }
+until_true 30 served
+is "$status" 200 "which sends what it is asked to it"
+answers "the key is known" 200 PUT "/2/tags?tag=once" "" -H "Idempotency-Key: k"
+is "$out" "$once" "with its job"
+is "$(curl -sk -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $token" "$api1/2/nodes")" 200 \
+    "and so is the token"
+told() { tail -1 "$VC/stream" | grep -q '"type":"success"' && grep -q '"after"\|"modified"' "$VC/stream"; }
+until_true 20 told
+kill $follower
+wait $follower 2>/dev/null
+is "$(grep -c '"gap"' "$VC/stream")" 0 "who followed has missed nothing"
+python3 - "$VC/stream" <<'END'
+import json, sys
+index = [json.loads(line)["index"] for line in open(sys.argv[1]) if '"bookmark"' not in line]
+assert index == sorted(set(index)), index
+END
+tap_point $? "and heard nothing twice"
+
+# --- when the master is dead ---
+
+"$BIN/gnt-vcluster" kill "$VC" node2
+api=$api3
+answers "without a master nothing is answered" 502 GET /2/nodes
+answers "nobody is ready" 503 GET /readyz
+answers "who has a password makes another one" 200 POST /gantry/1/cluster/failover "" --max-time 60
+answers "which answers" 200 GET /2/nodes
+is "$(leader "$api3")" '{"leader": "node3.example.com", "here": true}' "itself"
+api=$api1
+until_true 30 served
+is "$status" 200 "and through the other candidate"
+tap_done
