@@ -22,6 +22,7 @@
 #include "lib/model/config/ssconf.h"
 #include "lib/model/files/owners.h"
 #include "lib/model/files/paths.h"
+#include "rapi/access/forwarded.h"
 #include "rapi/rapi.h"
 
 #define USER "gnt-rapi"
@@ -39,9 +40,16 @@ static const char usage[] =
 	"  -p, --port=PORT               listen at this port (default: 5080)\n"
 	"      --require-authentication  nothing without a password\n"
 	"      --no-ssl                  plain HTTP, behind a proxy\n"
-	"      --trusted-proxy=ADDRESS   believe its X-Forwarded-For; may be "
-	"repeated\n"
-	"      --max-clients=N           connections at the same time (1000)\n"
+	"  -C, --ssl-cert=FILE           the site's certificate in place of "
+	"the "
+	"cluster's\n"
+	"  -K, --ssl-key=FILE            its key, if FILE does not have it\n"
+	"      --trusted-proxy=ADDRESS   believe its X-Forwarded-For; also "
+	"ADDRESS/BITS;\n"
+	"                                may be repeated\n"
+	"      --max-clients=N           as --limit=clients=N\n"
+	"      --limit=NAME=NUMBER       another limit, see doc/rapi.md; may "
+	"be repeated\n"
 	"  -f, --foreground              do not go to the background, log to "
 	"stderr\n"
 	"  -d, --debug                   log more\n"
@@ -51,7 +59,14 @@ static const char usage[] =
 	"--ssl, --no-user-checks and --syslog of Ganeti's daemon change "
 	"nothing here.\n";
 
-enum { OPT_AUTH = 256, OPT_NO_SSL, OPT_PROXY, OPT_CLIENTS, OPT_IGNORED };
+enum {
+	OPT_AUTH = 256,
+	OPT_NO_SSL,
+	OPT_PROXY,
+	OPT_CLIENTS,
+	OPT_LIMIT,
+	OPT_IGNORED
+};
 
 static const struct option options[] = {
 	{"bind", required_argument, NULL, 'b'},
@@ -60,6 +75,9 @@ static const struct option options[] = {
 	{"no-ssl", no_argument, NULL, OPT_NO_SSL},
 	{"trusted-proxy", required_argument, NULL, OPT_PROXY},
 	{"max-clients", required_argument, NULL, OPT_CLIENTS},
+	{"limit", required_argument, NULL, OPT_LIMIT},
+	{"ssl-cert", required_argument, NULL, 'C'},
+	{"ssl-key", required_argument, NULL, 'K'},
 	DAEMON_OPTIONS,
 	/* Options that RAPI_ARGS of a host may have; they are ignored. */
 	{"ssl", no_argument, NULL, OPT_IGNORED},
@@ -77,6 +95,50 @@ static int read_number(const char *text, int64_t max, const char *what,
 	return -1;
 }
 
+static int read_limit(struct limits *l, const char *text)
+{
+	struct error err;
+
+	if (limits_set(l, text, &err) == 0)
+		return 0;
+	fprintf(stderr, "%s\n", err.text);
+	return -1;
+}
+
+static int add_proxy(struct rapi *r, const char *text)
+{
+	if (!forwarded_valid_proxy(text)) {
+		fprintf(stderr, "%s is no address of a proxy\n", text);
+		return -1;
+	}
+	strv_add(&r->proxies, text);
+	return 0;
+}
+
+/* What is said of connections; -1: it is wrong, 1: another option. */
+static int parse_more(int c, struct rapi *r)
+{
+	auto_free char *clients = NULL;
+
+	switch (c) {
+	case OPT_PROXY:
+		return add_proxy(r, optarg);
+	case OPT_CLIENTS:
+		clients = xprintf("clients=%s", optarg);
+		return read_limit(&r->limits, clients);
+	case OPT_LIMIT:
+		return read_limit(&r->limits, optarg);
+	case 'C':
+		r->cert_file = optarg;
+		return 0;
+	case 'K':
+		r->key_file = optarg;
+		return 0;
+	default:
+		return 1;
+	}
+}
+
 /* Fill d, r and *ret_bind; -1: go on, otherwise main's exit status. */
 static int parse(int argc, char **argv, struct daemon *d, struct rapi *r,
 		 const char **ret_bind)
@@ -84,7 +146,7 @@ static int parse(int argc, char **argv, struct daemon *d, struct rapi *r,
 	int64_t number;
 	int c, status;
 
-	while ((c = getopt_long(argc, argv, "b:p:" DAEMON_LETTERS, options,
+	while ((c = getopt_long(argc, argv, "b:p:C:K:" DAEMON_LETTERS, options,
 				NULL)) != -1) {
 		switch (c) {
 		case 'b':
@@ -102,18 +164,14 @@ static int parse(int argc, char **argv, struct daemon *d, struct rapi *r,
 		case OPT_NO_SSL:
 			r->no_ssl = true;
 			break;
-		case OPT_PROXY:
-			strv_add(&r->proxies, optarg);
-			break;
-		case OPT_CLIENTS:
-			if (read_number(optarg, INT32_MAX,
-					"number of connections", &number) < 0)
-				return 1;
-			r->connections_max = (unsigned)number;
-			break;
 		case OPT_IGNORED:
 			break;
 		default:
+			status = parse_more(c, r);
+			if (status == 0)
+				break;
+			if (status < 0)
+				return 1;
 			status = daemon_option(
 				d, c, "gantry-rapi " GANTRY_VERSION, usage);
 			if (status >= 0)
@@ -189,7 +247,7 @@ static int start(struct daemon *d, struct error *err)
 	struct rapi *r = d->arg;
 
 	if (!r->no_ssl &&
-	    tls_check(path(r->paths, PATH_RAPI_PEM), true, err) < 0)
+	    tls_check(rapi_certificate(r), r->key_file == NULL, err) < 0)
 		return error_wrap(err, "The certificate of the remote API");
 	if (rapi_start(r, err) < 0)
 		return -1;
@@ -252,8 +310,7 @@ int main(int argc, char **argv)
 				  .stop = stop,
 				  .reload = reload,
 				  .stop_ms = STOP_MS};
-	static struct rapi r = {.connections_max = RAPI_CONNECTIONS_MAX,
-				.log.fd = -1};
+	static struct rapi r = {.log.fd = -1};
 	struct paths *paths;
 	struct error err;
 	const char *bind = NULL;
@@ -266,6 +323,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	r.paths = paths;
+	r.limits = limits_default();
 	r.port = paths_rapi_port();
 	status = parse(argc, argv, &d, &r, &bind);
 	if (status < 0)

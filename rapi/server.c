@@ -14,6 +14,7 @@
 #include "lib/model/constants.h"
 #include "lib/model/files/paths.h"
 #include "rapi/access/auth.h"
+#include "rapi/access/forwarded.h"
 #include "rapi/rapi.h"
 #include "rapi/resources/reply.h"
 #include "rapi/resources/request.h"
@@ -27,10 +28,10 @@
 struct exchange {
 	struct request q;
 	struct auth auth;
-	const char *address; /* of the client */
-	const char *type;    /* of the body */
-	const char *known;   /* If-None-Match: what the client has */
-	struct stats stats;  /* as they were at its beginning */
+	char *address;	    /* of the client */
+	const char *type;   /* of the body */
+	const char *known;  /* If-None-Match: what the client has */
+	struct stats stats; /* as they were at its beginning */
 	int64_t begin_us;
 	int status;
 	char *text; /* the answer */
@@ -42,31 +43,21 @@ static void exchange_done(struct exchange *x)
 {
 	request_done(&x->q);
 	auth_done(&x->auth);
+	free(x->address);
 }
 
 /* --- on the loop: what it is, and who sends it --- */
 
-static bool is_proxy(const struct rapi *r, const char *address)
+/* To be freed. */
+static char *client_address(const struct rapi *r,
+			    const struct https_request *http)
 {
-	return strv_has(&r->proxies, address);
-}
+	auto_free char *list = NULL;
 
-/* A trusted proxy says in a header for whom it asks: the last address in it is
- * the one that it has seen itself. */
-static const char *client_address(const struct rapi *r,
-				  const struct https_request *http)
-{
-	const char *list, *last;
-
-	if (!is_proxy(r, http->peer_ip))
-		return http->peer_ip;
-	list = https_header(http, "X-Forwarded-For");
-	if (list == NULL)
-		return http->peer_ip;
-	last = strrchr(list, ',');
-	last = last == NULL ? list : last + 1;
-	last += strspn(last, " \t");
-	return str_valid_line(last) && *last != '\0' ? last : http->peer_ip;
+	if (r->proxies.n == 0)
+		return xstrdup(http->peer_ip);
+	list = https_header_all(http, "X-Forwarded-For");
+	return forwarded_address(&r->proxies, http->peer_ip, list);
 }
 
 /* "Prefer: wait=60", with other preferences around it. */
@@ -294,14 +285,27 @@ static void read_certificate(struct rapi *r)
 		log_info("read the certificate");
 }
 
+const char *rapi_certificate(const struct rapi *r)
+{
+	return r->cert_file != NULL ? r->cert_file
+				    : path(r->paths, PATH_RAPI_PEM);
+}
+
+static bool certificate_changed(struct rapi *r)
+{
+	bool cert = seen_changed(&r->certificate, rapi_certificate(r));
+	bool key = r->key_file != NULL && seen_changed(&r->key, r->key_file);
+
+	return cert || key;
+}
+
 static void look_later(struct rapi *r);
 
 static void on_look(struct timer *t)
 {
 	struct rapi *r = container_of(t, struct rapi, look);
 
-	if (!r->no_ssl &&
-	    seen_changed(&r->certificate, path(r->paths, PATH_RAPI_PEM)))
+	if (!r->no_ssl && certificate_changed(r))
 		read_certificate(r);
 	/* What a crowd of connections took goes back when they have gone. */
 	if (r->stats.running == 0)
@@ -317,22 +321,28 @@ static void look_later(struct rapi *r)
 
 int rapi_start(struct rapi *r, struct error *err)
 {
+	const struct limits *l = &r->limits;
 	struct https_server_config config = {
 		.address = r->address,
 		.port = r->port,
 		.early = true,
-		.cert_file = r->no_ssl ? NULL : path(r->paths, PATH_RAPI_PEM),
+		.cert_file = r->no_ssl ? NULL : rapi_certificate(r),
+		.key_file = r->no_ssl ? NULL : r->key_file,
 		.all_methods = true,
-		.body_max = RAPI_BODY_MAX,
-		.bodies_max = RAPI_BODIES_MAX,
-		.header_max = RAPI_HEADER_MAX,
-		.target_max = RAPI_TARGET_MAX,
-		.idle_s = RAPI_IDLE_S,
-		.first_ms = RAPI_FIRST_MS,
-		.body_ms = RAPI_IDLE_S * 1000,
-		.connections_max = r->connections_max,
-		.connections_per_ip_max = RAPI_CONNECTIONS_PER_IP_MAX,
-		.requests_max = RAPI_REQUESTS_MAX,
+		.body_max = (size_t)l->body,
+		.bodies_max = (size_t)l->bodies,
+		.header_max = (size_t)l->header,
+		.target_max = (size_t)l->target,
+		.idle_s = (unsigned)l->idle,
+		.first_ms = (unsigned)l->handshake * 1000,
+		.body_ms = (unsigned)l->idle * 1000,
+		.answer_ms = (unsigned)l->answer * 1000,
+		.connections_max = (unsigned)l->clients,
+		/* All clients of a proxy have its address. */
+		.connections_per_ip_max =
+			(unsigned)(r->proxies.n > 0 ? l->clients
+						    : l->clients_per_address),
+		.requests_max = (unsigned)l->requests,
 		.refuse = refuse,
 		.handle = handle,
 		.arg = r,
@@ -341,7 +351,7 @@ int rapi_start(struct rapi *r, struct error *err)
 	if (access_log_open(&r->log, path(r->paths, PATH_RAPI_ACCESS_LOG),
 			    err) < 0)
 		return -1;
-	seen_changed(&r->certificate, path(r->paths, PATH_RAPI_PEM));
+	certificate_changed(r);
 	r->server = https_server_create(&config, err);
 	if (r->server == NULL)
 		return -1;

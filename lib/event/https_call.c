@@ -117,6 +117,9 @@ static enum MHD_Result answer_call(struct https_call *call)
 	const char *allow =
 		r->allow != NULL ? r->allow : let_in(call->instance->server);
 
+	if (call->instance->server->config.answer_ms > 0)
+		https_peer_limit(https_peer_of(call->connection),
+				 call->instance->server->config.answer_ms);
 	if (r->status == 0)
 		return answer_text(call->connection,
 				   MHD_HTTP_INTERNAL_SERVER_ERROR, allow,
@@ -361,14 +364,23 @@ static void drop_file(struct https_call *call)
 	call->has_file = false;
 }
 
+/* A peer that sends a byte of its next request now and then does not keep the
+ * connection for ever. */
+static void limit_next(const struct https_server_config *c,
+		       struct https_peer *peer)
+{
+	if (peer != NULL)
+		https_peer_limit(peer, c->idle_s * 1000 + c->first_ms);
+}
+
 void https_on_completed(void *arg, struct MHD_Connection *connection,
 			void **call_, enum MHD_RequestTerminationCode code)
 {
 	struct https_call *call = *call_;
 	struct https_instance *i = arg;
 
-	(void)connection;
-	(void)code;
+	if (code == MHD_REQUEST_TERMINATED_COMPLETED_OK)
+		limit_next(&i->server->config, https_peer_of(connection));
 	if (call == NULL)
 		return;
 	assert(call->stage != SUSPENDED && list_empty(&call->link));
@@ -391,6 +403,36 @@ const char *https_header(const struct https_request *request, const char *name)
 {
 	return MHD_lookup_connection_value(request->call->connection,
 					   MHD_HEADER_KIND, name);
+}
+
+struct values {
+	const char *name;
+	struct buf text;
+	bool any;
+};
+
+static enum MHD_Result add_value(void *arg, enum MHD_ValueKind kind,
+				 const char *name, const char *value)
+{
+	struct values *v = arg;
+
+	(void)kind;
+	if (strcasecmp(name, v->name) != 0)
+		return MHD_YES;
+	if (v->any)
+		buf_adds(&v->text, ", ");
+	v->any = true;
+	buf_adds(&v->text, value == NULL ? "" : value);
+	return MHD_YES;
+}
+
+char *https_header_all(const struct https_request *request, const char *name)
+{
+	struct values v = {.name = name};
+
+	MHD_get_connection_values(request->call->connection, MHD_HEADER_KIND,
+				  add_value, &v);
+	return v.any ? buf_steal(&v.text) : NULL;
 }
 
 bool https_gone(const struct https_request *request)

@@ -98,12 +98,13 @@ static void on_mhd_log(void *arg, const char *fmt, va_list ap)
 }
 
 static struct MHD_Daemon *start_mhd(struct https_instance *i, const char *cert,
-				    const char *ca)
+				    const char *key, const char *ca)
 {
 	const struct https_server_config *c = &i->server->config;
 	const struct MHD_OptionItem end = {MHD_OPTION_END, 0, NULL};
 	struct MHD_OptionItem tls[] = {
-		{MHD_OPTION_HTTPS_MEM_KEY, 0, mem_unconst(cert)},
+		{MHD_OPTION_HTTPS_MEM_KEY, 0,
+		 mem_unconst(key == NULL ? cert : key)},
 		{MHD_OPTION_HTTPS_MEM_CERT, 0, mem_unconst(cert)},
 		{MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)TLS_PRIORITIES},
 		ca == NULL ? end
@@ -161,7 +162,8 @@ static void wipe_p(char **text)
 static struct https_instance *instance_create(struct https_server *s,
 					      struct error *err)
 {
-	__attribute__((cleanup(wipe_p))) char *cert = NULL, *ca = NULL;
+	__attribute__((cleanup(wipe_p))) char *cert = NULL, *key = NULL;
+	auto_free char *ca = NULL;
 	struct https_instance *i;
 
 	if (s->config.cert_file != NULL &&
@@ -170,10 +172,13 @@ static struct https_instance *instance_create(struct https_server *s,
 	if (s->config.ca_file != NULL &&
 	    (ca = read_pem(s->config.ca_file, err)) == NULL)
 		return NULL;
+	if (s->config.key_file != NULL &&
+	    (key = fs_read(s->config.key_file, PEM_MAX, NULL, err)) == NULL)
+		return NULL;
 	i = xalloc(sizeof(*i));
 	i->server = s;
 	list_init(&i->handled);
-	i->mhd = start_mhd(i, cert, ca);
+	i->mhd = start_mhd(i, cert, key, ca);
 	if (i->mhd == NULL) {
 		free(i);
 		error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
@@ -203,6 +208,7 @@ static void server_free(struct https_server *s)
 		close(s->listen_fd);
 	free(mem_unconst(c->address));
 	free(mem_unconst(c->cert_file));
+	free(mem_unconst(c->key_file));
 	free(mem_unconst(c->ca_file));
 	free(s);
 }
@@ -301,6 +307,8 @@ https_server_create(const struct https_server_config *config, struct error *err)
 	c->address = xstrdup(config->address);
 	if (config->cert_file != NULL)
 		c->cert_file = xstrdup(config->cert_file);
+	if (config->key_file != NULL)
+		c->key_file = xstrdup(config->key_file);
 	if (config->ca_file != NULL)
 		c->ca_file = xstrdup(config->ca_file);
 	if (open_socket(s, err) < 0 ||

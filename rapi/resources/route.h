@@ -74,6 +74,7 @@ struct route {
 	struct {
 		const char *from, *to;
 	} renames[ROUTE_RENAMES_MAX];
+	const char *takes; /* names of further arguments, for the description */
 	const char *forbidden; /* a parameter that must not be set */
 };
 
