@@ -2,13 +2,18 @@
 /* How many are planning is counted without a lock: requests run in threads. */
 #include "rapi/resources/planning.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include "iallocators/input/build.h"
 #include "iallocators/live/live.h"
 #include "lib/client/luxi.h"
 #include "rapi/resources/reply.h"
 #include "rapi/resources/request.h"
+
+/* Of which only what is used takes memory. */
+#define STACK ((size_t)64 * 1024 * 1024)
 
 static atomic_int running;
 
@@ -24,25 +29,59 @@ static int read_cluster(struct request *q, struct planning *p,
 	return 0;
 }
 
-int planning_begin(struct request *q, struct planning *ret, struct error *err)
+/* One call of planning_run(). */
+struct run {
+	struct request *q;
+	planning_fn *fn;
+	void *arg;
+	struct error *err;
+	int rc;
+};
+
+static void *work(void *arg)
 {
-	*ret = (struct planning){.loads = {.max_cpu_ratio = -1}};
-	if (atomic_fetch_add(&running, 1) >= PLANNING_MAX) {
-		atomic_fetch_sub(&running, 1);
-		return error_set(err, ERR_PREREQ, REPLY_UNAVAILABLE,
-				 "Others are planning; try again");
-	}
-	if (read_cluster(q, ret, err) == 0)
-		return 0;
-	planning_done(ret);
-	return -1;
+	struct run *r = arg;
+	struct planning p = {.loads = {.max_cpu_ratio = -1}};
+
+	r->rc = read_cluster(r->q, &p, r->err);
+	if (r->rc == 0)
+		r->rc = r->fn(r->q, &p, r->arg, r->err);
+	cluster_done(&p.c);
+	buf_done(&p.text);
+	return NULL;
 }
 
-void planning_done(struct planning *p)
+/* Tiers of sizes are tried by recursion, a level for each size. */
+static int run_on_large_stack(struct run *r)
 {
-	cluster_done(&p->c);
-	buf_done(&p->text);
+	pthread_attr_t attr;
+	pthread_t thread;
+	int rc;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK);
+	rc = pthread_create(&thread, &attr, work, r);
+	pthread_attr_destroy(&attr);
+	if (rc != 0)
+		return error_set(r->err, ERR_PREREQ, REPLY_UNAVAILABLE,
+				 "Cannot plan: %s", strerror(rc));
+	pthread_join(thread, NULL);
+	return r->rc;
+}
+
+int planning_run(struct request *q, planning_fn *fn, void *arg,
+		 struct error *err)
+{
+	struct run r = {.q = q, .fn = fn, .arg = arg, .err = err};
+	int rc = -1;
+
+	if (atomic_fetch_add(&running, 1) < PLANNING_MAX)
+		rc = run_on_large_stack(&r);
+	else
+		error_set(err, ERR_PREREQ, REPLY_UNAVAILABLE,
+			  "Others are planning; try again");
 	atomic_fetch_sub(&running, 1);
+	return rc;
 }
 
 int planning_number(const struct request *q, const char *name, int64_t max,

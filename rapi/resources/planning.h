@@ -20,10 +20,15 @@ struct planning {
 	struct buf text; /* c points into it */
 };
 
-/* Read the cluster; to be followed by planning_done() if it succeeds.
- * REPLY_UNAVAILABLE when too many are planning. */
-int planning_begin(struct request *q, struct planning *ret, struct error *err);
-void planning_done(struct planning *p);
+/* Plans with the cluster; 0, or -1 with err. */
+typedef int planning_fn(struct request *q, struct planning *p, void *arg,
+			struct error *err);
+
+/* Read the cluster and call fn with it, on a stack that is large enough for
+ * planners.  -1 with its error; REPLY_UNAVAILABLE when too many are planning.
+ */
+int planning_run(struct request *q, planning_fn *fn, void *arg,
+		 struct error *err);
 
 /* An argument that is a number of at most max, in *ret; untouched without
  * it. */

@@ -91,6 +91,9 @@ RESOURCE(resource_capacity);
 RESOURCE(resource_balance);
 RESOURCE(resource_balance_run);
 
+/* The wanted state of an instance: resource_wanted.c. */
+RESOURCE(resource_wanted);
+
 /* For probes, monitoring and tools. */
 RESOURCE(resource_alive);
 RESOURCE(resource_ready);

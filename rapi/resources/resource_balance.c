@@ -138,9 +138,11 @@ static int read_options(const struct request *q, struct balance_options *ret,
 	return planning_number(q, "max_steps", STEPS_MAX, &ret->max_steps, err);
 }
 
-static int balance_all(struct request *q, struct cluster *c, struct plan *ret,
+/* As planning_fn; arg is the plan. */
+static int balance_all(struct request *q, struct planning *p, void *arg,
 		       struct error *err)
 {
+	struct cluster *c = &p->c;
 	const char *name = args_get(&q->args, "group");
 	int only = name == NULL ? NO_INDEX : cluster_find_group(c, name);
 	struct balance_options o;
@@ -152,26 +154,18 @@ static int balance_all(struct request *q, struct cluster *c, struct plan *ret,
 				 "There is no group '%.100s'", name);
 	for (int g = 0; g < c->n_groups; g++)
 		if (only == NO_INDEX || g == only)
-			balance_group(c, g, &o, ret);
+			balance_group(c, g, &o, arg);
 	return 0;
 }
 
 static int make_plan(struct request *q, struct plan *ret, struct error *err)
 {
-	struct planning p;
-	int rc;
-
 	*ret = (struct plan){json_array(), json_array(), json_array(),
 			     json_array()};
-	if (planning_begin(q, &p, err) < 0) {
-		plan_done(ret);
-		return -1;
-	}
-	rc = balance_all(q, &p.c, ret, err);
-	planning_done(&p);
-	if (rc < 0)
-		plan_done(ret);
-	return rc;
+	if (planning_run(q, balance_all, ret, err) == 0)
+		return 0;
+	plan_done(ret);
+	return -1;
 }
 
 json_t *resource_balance(struct request *q, struct error *err)

@@ -112,14 +112,15 @@ static int fill(struct report *r, const struct ispec *size, struct error *err)
 	return run_standard(r, size, err);
 }
 
-static int compute(struct request *q, struct planning *p, json_t *json,
+/* As planning_fn; arg is the answer. */
+static int compute(struct request *q, struct planning *p, void *arg,
 		   struct error *err)
 {
 	const struct hspace_opts *o = hspace_program.defaults;
 	struct ispec size = p->c.policy.std;
 	struct resources before;
 	struct capacity k;
-	struct report r = {.k = &k, .o = o, .json = json, .before = &before};
+	struct report r = {.k = &k, .o = o, .json = arg, .before = &before};
 	int rc;
 
 	if (find_template(q, &p->c, &r.template, err) < 0 ||
@@ -135,12 +136,6 @@ static int compute(struct request *q, struct planning *p, json_t *json,
 json_t *resource_capacity(struct request *q, struct error *err)
 {
 	auto_json json_t *json = json_object();
-	struct planning p;
-	int rc;
 
-	if (planning_begin(q, &p, err) < 0)
-		return NULL;
-	rc = compute(q, &p, json, err);
-	planning_done(&p);
-	return rc < 0 ? NULL : steal(&json);
+	return planning_run(q, compute, json, err) < 0 ? NULL : steal(&json);
 }

@@ -48,6 +48,10 @@ static json_t *params_of(const json_t *given, size_t number, struct error *err)
 			json_object_set_new(params, defaults[i].name,
 					    json_loads(defaults[i].value,
 						       JSON_DECODE_ANY, NULL));
+	/* Where it is placed does not depend on what runs there. */
+	if (json_object_get(params, "os") == NULL &&
+	    json_object_get(params, "os_type") == NULL)
+		json_set_bool(params, "no_install", true);
 	if (json_object_get(params, "name") == NULL &&
 	    json_object_get(params, "instance_name") == NULL) {
 		auto_free char *name = xprintf("new-%zu", number + 1);
