@@ -21,6 +21,9 @@
 /* An answer has to be read by then. */
 #define RAPI_ANSWER_S 300
 
+/* Two threads each. */
+#define RAPI_CONSOLES_MAX 32
+
 struct limits {
 #define LIMIT(name, normal, most) int64_t name;
 #include "rapi/limits.def"

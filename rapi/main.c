@@ -280,6 +280,7 @@ static void rapi_done(struct rapi *r)
 	users_done(&r->users);
 	pool_done(&r->pool);
 	access_log_close(&r->log);
+	tickets_done(&r->tickets);
 	strv_done(&r->proxies);
 	free(mem_unconst(r->address));
 }
@@ -324,6 +325,7 @@ int main(int argc, char **argv)
 	}
 	r.paths = paths;
 	r.limits = limits_default();
+	tickets_init(&r.tickets);
 	r.port = paths_rapi_port();
 	status = parse(argc, argv, &d, &r, &bind);
 	if (status < 0)

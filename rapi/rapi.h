@@ -19,6 +19,7 @@
 #include "rapi/access/seen.h"
 #include "rapi/access/users.h"
 #include "rapi/access_log.h"
+#include "rapi/console/ticket.h"
 #include "rapi/limits.h"
 #include "rapi/pool.h"
 #include "rapi/resources/stats.h"
@@ -50,6 +51,8 @@ struct rapi {
 	struct pool pool;
 	struct access_log log;
 	struct stats stats;
+	struct tickets tickets;
+	unsigned consoles; /* that are open */
 };
 
 /* The file with the certificate. */

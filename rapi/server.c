@@ -15,6 +15,7 @@
 #include "lib/model/files/paths.h"
 #include "rapi/access/auth.h"
 #include "rapi/access/forwarded.h"
+#include "rapi/consoles.h"
 #include "rapi/rapi.h"
 #include "rapi/resources/reply.h"
 #include "rapi/resources/request.h"
@@ -100,9 +101,10 @@ static int admit(struct rapi *r, const struct https_request *http,
 
 	x->q.target = http->target;
 	args_read(&x->q.args, http->target, &path);
-	if (r->require_auth && header == NULL)
-		return reply_bare(err, REPLY_UNAUTHORIZED);
 	x->q.route = route_find(http->method, path, &x->q.items, err);
+	if (r->require_auth && header == NULL &&
+	    (x->q.route == NULL || !x->q.route->ticket))
+		return reply_bare(err, REPLY_UNAUTHORIZED);
 	if (x->q.route == NULL)
 		return -1;
 	if (read_wishes(http, x, err) < 0)
@@ -143,6 +145,11 @@ static void note_attempt(struct rapi *r, const struct exchange *x)
 static bool is_gone(void *arg)
 {
 	return https_gone(arg);
+}
+
+static const char *header_of(void *arg, const char *name)
+{
+	return https_header(arg, name);
 }
 
 static json_t *answer(struct exchange *x, const struct https_request *http,
@@ -192,6 +199,8 @@ static void work(struct exchange *x, struct https_request *http)
 
 	x->q.gone = is_gone;
 	x->q.gone_arg = http;
+	x->q.header = header_of;
+	x->q.header_arg = http;
 	result = answer(x, http, &err);
 	if (result != NULL) {
 		take_result(x, http, result);
@@ -206,18 +215,41 @@ static void work(struct exchange *x, struct https_request *http)
 
 /* --- on the loop: the answer --- */
 
+/* As it is logged: a ticket is a secret. */
+static char *shown_target(const struct https_request *http,
+			  const struct exchange *x)
+{
+	bool secret = x->q.route != NULL && x->q.route->ticket;
+
+	return xstrndup(http->target, secret ? strcspn(http->target, "?")
+					     : strlen(http->target));
+}
+
+static void refuse_console(struct exchange *x)
+{
+	x->status = 503;
+	free(x->text);
+	x->text = reply_error_text(x->status, "Too many consoles are open");
+	buf_done(&x->q.headers);
+}
+
 static void finish(struct rapi *r, struct https_request *http,
 		   struct exchange *x)
 {
-	size_t len = strlen(x->text);
+	auto_free char *target = shown_target(http, x);
+	size_t len;
 
+	if (x->q.console != NULL &&
+	    consoles_take(r, http, steal(&x->q.console)) < 0)
+		refuse_console(x);
+	len = strlen(x->text);
 	stats_add(&r->stats, x->status,
 		  (double)(clock_mono_us() - x->begin_us) / 1e6);
 	access_log_write(&r->log,
 			 &(struct access_line){.address = x->address,
 					       .user = x->auth.user,
 					       .method = http->method,
-					       .target = http->target,
+					       .target = target,
 					       .version = http->version,
 					       .status = x->status,
 					       .bytes = len});
@@ -240,6 +272,7 @@ static WAITS void handle(void *arg, struct https_request *http)
 	r->stats.running++;
 	x.stats = r->stats;
 	x.q.stats = &x.stats;
+	x.q.tickets = &r->tickets;
 	x.q.luxi_socket = path(r->paths, PATH_QUERY_SOCKET);
 	if (admit(r, http, &x, &err) < 0 || take_turn(r, &x, &err) < 0) {
 		x.status = reply_status(&err);

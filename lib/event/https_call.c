@@ -36,11 +36,12 @@ struct https_call {
 	int file; /* of the reply, with has_file */
 	bool has_file;
 	uint64_t file_size;
+	struct https_upgrade upgrade;
 };
 
 /* Replies. */
 
-static void add_headers(struct MHD_Response *response, const char *lines)
+void https_add_headers(struct MHD_Response *response, const char *lines)
 {
 	auto_strv struct strv all = {0};
 
@@ -66,7 +67,7 @@ static enum MHD_Result send_response(struct MHD_Connection *connection,
 		abort(); /* out of memory */
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
 	if (headers != NULL)
-		add_headers(response, headers);
+		https_add_headers(response, headers);
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, allow);
 	rc = MHD_queue_response(connection, (unsigned)status, response);
@@ -120,6 +121,9 @@ static enum MHD_Result answer_call(struct https_call *call)
 	if (call->instance->server->config.answer_ms > 0)
 		https_peer_limit(https_peer_of(call->connection),
 				 call->instance->server->config.answer_ms);
+	if (call->upgrade.begin != NULL)
+		return https_upgrade_answer(call->connection, &call->upgrade,
+					    r->headers);
 	if (r->status == 0)
 		return answer_text(call->connection,
 				   MHD_HTTP_INTERNAL_SERVER_ERROR, allow,
@@ -387,6 +391,8 @@ void https_on_completed(void *arg, struct MHD_Connection *connection,
 	if (call->stage == HANDLED)
 		i->server->busy--;
 	*call_ = NULL;
+	if (call->upgrade.begin != NULL) /* it did not come to that */
+		call->upgrade.begin(call->upgrade.arg, NULL, -1, NULL, 0);
 	i->server->bodies -= call->reserved;
 	drop_file(call);
 	buf_done(&call->body);
@@ -461,6 +467,15 @@ void https_reply_file(struct https_request *request, int fd, uint64_t size)
 	call->file = fd;
 	call->file_size = size;
 	call->has_file = true;
+}
+
+void https_upgrade(struct https_request *request, https_begin_fn *begin,
+		   void *arg)
+{
+	request->call->upgrade = (struct https_upgrade){
+		.server = request->call->instance->server,
+		.begin = begin,
+		.arg = arg};
 }
 
 void https_resume_handled(struct https_instance *i)

@@ -27,7 +27,8 @@ struct https_server {
 	 * shown one (known), and those that have not (strangers); each list in
 	 * the order of arrival. */
 	struct list known, strangers;
-	unsigned sent_away; /* strangers not yet mentioned in the log */
+	struct list upgraded; /* connections that were handed over */
+	unsigned sent_away;   /* strangers not yet mentioned in the log */
 	int64_t told_us;
 	bool closing;
 	struct timer linger;
@@ -107,6 +108,22 @@ enum MHD_Result https_on_access(void *arg, struct MHD_Connection *connection,
 /* The request is over, however it ended. */
 void https_on_completed(void *arg, struct MHD_Connection *connection,
 			void **call, enum MHD_RequestTerminationCode code);
+
+/* --- https_upgrade.c --- */
+
+/* What an answer of 101 leads to. */
+struct https_upgrade {
+	struct https_server *server;
+	https_begin_fn *begin; /* NULL: the answer is another one */
+	void *arg;
+};
+enum MHD_Result https_upgrade_answer(struct MHD_Connection *connection,
+				     struct https_upgrade *upgrade,
+				     const char *headers);
+/* Close all connections that were handed over, since the server ends. */
+void https_upgraded_end(struct https_server *s);
+/* Add "Name: value" lines to a response. */
+void https_add_headers(struct MHD_Response *response, const char *lines);
 
 /* Let the connections go on whose calls are handled. */
 void https_resume_handled(struct https_instance *i);

@@ -131,6 +131,19 @@ void https_reply(struct https_request *request, int status, const char *type,
 void https_reply_file(struct https_request *request, int fd STEALS,
 		      uint64_t size);
 
+/* Answer with 101 and request->headers, which name the protocol; afterwards the
+ * connection belongs to begin(), which is called on the loop with a socket of
+ * its own (the server's other end of it encrypts) and what the client had sent
+ * already; or with NULL, when the client has gone or there are too many files.
+ * The socket is closed by https_upgraded_close() alone, on the loop; it ends by
+ * itself when the server does. */
+struct https_upgraded;
+typedef void https_begin_fn(void *arg, struct https_upgraded *u, int socket,
+			    const void *data, size_t len);
+void https_upgrade(struct https_request *request, https_begin_fn *begin,
+		   void *arg);
+void https_upgraded_close(struct https_upgraded *u);
+
 /* Start to listen.  *config and its strings are copied.  NULL with err. */
 struct https_server *
 https_server_create(const struct https_server_config *config,

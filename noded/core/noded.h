@@ -26,8 +26,9 @@ struct noded {
 	struct candidate candidate;
 	struct order order;
 	struct metad metad;
-	struct list calls; /* struct call, those under way */
-	char *address;	   /* we listen there; NULL in tests */
+	struct list calls;    /* struct call, those under way */
+	struct list consoles; /* struct console, open (noded/instance) */
+	char *address;	      /* we listen there; NULL in tests */
 	int port;
 	struct https_server *server;
 

@@ -7,6 +7,7 @@
 
 #include "lib/client/luxi.h"
 #include "lib/json/json.h"
+#include "rapi/console/relay.h"
 #include "rapi/resources/reply.h"
 
 /* What the values of a body may take in memory; the longest one that a client
@@ -20,6 +21,7 @@ void request_done(struct request *q)
 	json_decref(q->body);
 	buf_done(&q->headers);
 	free(q->text);
+	console_free(q->console);
 }
 
 /* "application/json", also with parameters behind it. */

@@ -13,9 +13,11 @@
 #include "lib/base/mem.h"
 #include "rapi/resources/args.h"
 
+struct console;
 struct luxi;
 struct route;
 struct stats;
+struct tickets;
 
 struct request {
 	const struct route *route;
@@ -34,6 +36,14 @@ struct request {
 	struct buf headers; /* lines of "Name: value" */
 	char *text;	    /* in place of JSON, of this type */
 	const char *type;
+
+	struct tickets *tickets; /* for consoles; NULL: there are none */
+	/* With the status 101: what the connection becomes. */
+	struct console *console;
+
+	/* The value of a header of the request; may be NULL. */
+	const char *(*header)(void *arg, const char *name);
+	void *header_arg;
 
 	/* Whether nobody waits for the answer any more; may be NULL. */
 	bool (*gone)(void *arg);

@@ -94,6 +94,11 @@ RESOURCE(resource_balance_run);
 /* The wanted state of an instance: resource_wanted.c. */
 RESOURCE(resource_wanted);
 
+/* A ticket for the console of an instance, and the way to it:
+ * resource_console.c. */
+RESOURCE(resource_console_ticket);
+RESOURCE(resource_console_ws);
+
 /* For probes, monitoring and tools. */
 RESOURCE(resource_alive);
 RESOURCE(resource_ready);

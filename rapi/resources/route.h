@@ -56,7 +56,8 @@ struct route {
 	const char *method, *path;
 	const char *name; /* of the resource; jobs have it in their reason */
 	unsigned rights;
-	bool jobs; /* its answer is the id of a job that it submits */
+	bool ticket; /* who has one for it needs no password */
+	bool jobs;   /* its answer is the id of a job that it submits */
 
 	/* The resource's function; see request.h. */
 	json_t *(*run)(struct request *q, struct error *err);

@@ -46,6 +46,9 @@ fails "or has no name" on node1 "$BIN/gantry-rapi" --limit=5
 # --- the master goes, while somebody waits for it and before ---
 
 again
+m gnt-job cancel --kill --yes-do-it "$delay" >/dev/null 2>&1
+delay=$(m gnt-debug delay --submit --print-jobid 60 2>/dev/null | head -1)
+until_true 10 is_running
 curl -sk --max-time 60 -u rw:secret -o "$VC/waited" -w '%{http_code}' \
     -X GET -H 'Content-Type: application/json' --data \
     '{"fields": ["status"], "previous_job_info": ["running"], "previous_log_serial": 1000000}' \
