@@ -15,7 +15,7 @@
 #include "lib/model/files/paths.h"
 #include "rapi/access/auth.h"
 #include "rapi/access/forwarded.h"
-#include "rapi/consoles.h"
+#include "rapi/console/relay.h"
 #include "rapi/rapi.h"
 #include "rapi/resources/reply.h"
 #include "rapi/resources/request.h"
@@ -225,24 +225,12 @@ static char *shown_target(const struct https_request *http,
 					     : strlen(http->target));
 }
 
-static void refuse_console(struct exchange *x)
-{
-	x->status = 503;
-	free(x->text);
-	x->text = reply_error_text(x->status, "Too many consoles are open");
-	buf_done(&x->q.headers);
-}
-
 static void finish(struct rapi *r, struct https_request *http,
 		   struct exchange *x)
 {
 	auto_free char *target = shown_target(http, x);
-	size_t len;
+	size_t len = strlen(x->text);
 
-	if (x->q.console != NULL &&
-	    consoles_take(r, http, steal(&x->q.console)) < 0)
-		refuse_console(x);
-	len = strlen(x->text);
 	stats_add(&r->stats, x->status,
 		  (double)(clock_mono_us() - x->begin_us) / 1e6);
 	access_log_write(&r->log,
@@ -258,6 +246,31 @@ static void finish(struct rapi *r, struct https_request *http,
 		buf_adds(&x->q.headers, AUTH_ASKS);
 	https_reply(http, x->status, x->text_type, steal(&x->text), len);
 	http->headers = buf_steal(&x->q.headers);
+}
+
+/* Too many take too many threads. */
+static void limit_consoles(const struct rapi *r, struct exchange *x)
+{
+	if (r->consoles < (unsigned)r->limits.consoles)
+		return;
+	x->status = 503;
+	free(x->text);
+	x->text = reply_error_text(x->status, "Too many consoles are open");
+	console_free(steal(&x->q.console));
+	buf_done(&x->q.headers);
+}
+
+/* The connection is a console from now on, and this its task. */
+static WAITS void run_console(struct rapi *r, struct https_request *http,
+			      struct exchange *x)
+{
+	auto_free char *lines = xstrdup(http->headers);
+
+	r->consoles++;
+	task_leave();
+	console_relay(x->q.console, http, lines);
+	task_enter();
+	r->consoles--;
 }
 
 static WAITS void handle(void *arg, struct https_request *http)
@@ -285,8 +298,12 @@ static WAITS void handle(void *arg, struct https_request *http)
 		pool_give(&r->pool, x.q.luxi);
 		note_attempt(r, &x);
 	}
+	if (x.q.console != NULL)
+		limit_consoles(r, &x);
 	r->stats.running--;
 	finish(r, http, &x);
+	if (x.q.console != NULL)
+		run_console(r, http, &x);
 	exchange_done(&x);
 }
 

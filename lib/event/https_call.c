@@ -36,12 +36,12 @@ struct https_call {
 	int file; /* of the reply, with has_file */
 	bool has_file;
 	uint64_t file_size;
-	struct https_upgrade upgrade;
+	struct https_raw raw;
 };
 
 /* Replies. */
 
-void https_add_headers(struct MHD_Response *response, const char *lines)
+static void add_headers(struct MHD_Response *response, const char *lines)
 {
 	auto_strv struct strv all = {0};
 
@@ -67,7 +67,7 @@ static enum MHD_Result send_response(struct MHD_Connection *connection,
 		abort(); /* out of memory */
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
 	if (headers != NULL)
-		https_add_headers(response, headers);
+		add_headers(response, headers);
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, allow);
 	rc = MHD_queue_response(connection, (unsigned)status, response);
@@ -118,12 +118,11 @@ static enum MHD_Result answer_call(struct https_call *call)
 	const char *allow =
 		r->allow != NULL ? r->allow : let_in(call->instance->server);
 
+	if (call->raw.taken)
+		return MHD_NO; /* nothing is left to say */
 	if (call->instance->server->config.answer_ms > 0)
 		https_peer_limit(https_peer_of(call->connection),
 				 call->instance->server->config.answer_ms);
-	if (call->upgrade.begin != NULL)
-		return https_upgrade_answer(call->connection, &call->upgrade,
-					    r->headers);
 	if (r->status == 0)
 		return answer_text(call->connection,
 				   MHD_HTTP_INTERNAL_SERVER_ERROR, allow,
@@ -218,6 +217,7 @@ static struct https_call *call_create(struct https_instance *i,
 	call->target = xstrdup(peer->target);
 	call->version = xstrdup(version);
 	call->socket = info == NULL ? -1 : info->connect_fd;
+	https_raw_init(&call->raw, peer->connection);
 	call->request = (struct https_request){
 		.call = call,
 		.method = call->method,
@@ -391,10 +391,9 @@ void https_on_completed(void *arg, struct MHD_Connection *connection,
 	if (call->stage == HANDLED)
 		i->server->busy--;
 	*call_ = NULL;
-	if (call->upgrade.begin != NULL) /* it did not come to that */
-		call->upgrade.begin(call->upgrade.arg, NULL, -1, NULL, 0);
 	i->server->bodies -= call->reserved;
 	drop_file(call);
+	https_raw_done(&call->raw);
 	buf_done(&call->body);
 	free(call->request.reply);
 	free(call->request.headers);
@@ -469,13 +468,9 @@ void https_reply_file(struct https_request *request, int fd, uint64_t size)
 	call->has_file = true;
 }
 
-void https_upgrade(struct https_request *request, https_begin_fn *begin,
-		   void *arg)
+struct https_raw *https_raw_of(const struct https_request *request)
 {
-	request->call->upgrade = (struct https_upgrade){
-		.server = request->call->instance->server,
-		.begin = begin,
-		.arg = arg};
+	return &request->call->raw;
 }
 
 void https_resume_handled(struct https_instance *i)

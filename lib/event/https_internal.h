@@ -5,7 +5,9 @@
 #ifndef EVENT_HTTPS_INTERNAL_H
 #define EVENT_HTTPS_INTERNAL_H
 
+#include <gnutls/gnutls.h>
 #include <microhttpd.h>
+#include <pthread.h>
 #include <uv.h>
 
 #include "lib/base/list.h"
@@ -27,8 +29,7 @@ struct https_server {
 	 * shown one (known), and those that have not (strangers); each list in
 	 * the order of arrival. */
 	struct list known, strangers;
-	struct list upgraded; /* connections that were handed over */
-	unsigned sent_away;   /* strangers not yet mentioned in the log */
+	unsigned sent_away; /* strangers not yet mentioned in the log */
 	int64_t told_us;
 	bool closing;
 	struct timer linger;
@@ -109,21 +110,18 @@ enum MHD_Result https_on_access(void *arg, struct MHD_Connection *connection,
 void https_on_completed(void *arg, struct MHD_Connection *connection,
 			void **call, enum MHD_RequestTerminationCode code);
 
-/* --- https_upgrade.c --- */
+/* --- https_raw.c: a connection that the handler took over --- */
 
-/* What an answer of 101 leads to. */
-struct https_upgrade {
-	struct https_server *server;
-	https_begin_fn *begin; /* NULL: the answer is another one */
-	void *arg;
+struct https_raw {
+	bool taken;
+	int socket;
+	gnutls_session_t session; /* NULL: no TLS */
+	pthread_mutex_t lock;	  /* of the session */
 };
-enum MHD_Result https_upgrade_answer(struct MHD_Connection *connection,
-				     struct https_upgrade *upgrade,
-				     const char *headers);
-/* Close all connections that were handed over, since the server ends. */
-void https_upgraded_end(struct https_server *s);
-/* Add "Name: value" lines to a response. */
-void https_add_headers(struct MHD_Response *response, const char *lines);
+struct https_raw *https_raw_of(const struct https_request *request);
+/* To be freed with https_raw_done(). */
+void https_raw_init(struct https_raw *raw, struct MHD_Connection *connection);
+void https_raw_done(struct https_raw *raw);
 
 /* Let the connections go on whose calls are handled. */
 void https_resume_handled(struct https_instance *i);

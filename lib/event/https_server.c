@@ -114,8 +114,8 @@ static struct MHD_Daemon *start_mhd(struct https_instance *i, const char *cert,
 	};
 	unsigned max = c->connections_max;
 	unsigned max_per_ip = c->connections_per_ip_max;
-	unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME |
-			 MHD_ALLOW_UPGRADE | MHD_USE_ERROR_LOG;
+	unsigned flags =
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
 
 	if (cert != NULL)
 		flags |= MHD_USE_TLS;
@@ -295,7 +295,6 @@ https_server_create(const struct https_server_config *config, struct error *err)
 	list_init(&s->waiting);
 	list_init(&s->known);
 	list_init(&s->strangers);
-	list_init(&s->upgraded);
 	*c = *config;
 	if (c->first_ms == 0)
 		c->first_ms = HTTPS_FIRST_MS;
@@ -354,7 +353,6 @@ static void close_all(struct https_server *s)
 	struct https_instance *i, *tmp;
 
 	timer_stop(&s->linger);
-	https_upgraded_end(s);
 	list_each_safe (i, tmp, &s->instances, link)
 		instance_close(i);
 }
@@ -385,5 +383,4 @@ void https_server_destroy(struct https_server *s, void (*done)(void *arg),
 	close(s->listen_fd);
 	s->listen_fd = -1;
 	https_refuse_waiting(s);
-	https_upgraded_end(s);
 }

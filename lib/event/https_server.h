@@ -29,6 +29,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "lib/base/error.h"
 #include "lib/base/mem.h"
@@ -131,18 +132,24 @@ void https_reply(struct https_request *request, int status, const char *type,
 void https_reply_file(struct https_request *request, int fd STEALS,
 		      uint64_t size);
 
-/* Answer with 101 and request->headers, which name the protocol; afterwards the
- * connection belongs to begin(), which is called on the loop with a socket of
- * its own (the server's other end of it encrypts) and what the client had sent
- * already; or with NULL, when the client has gone or there are too many files.
- * The socket is closed by https_upgraded_close() alone, on the loop; it ends by
- * itself when the server does. */
-struct https_upgraded;
-typedef void https_begin_fn(void *arg, struct https_upgraded *u, int socket,
-			    const void *data, size_t len);
-void https_upgrade(struct https_request *request, https_begin_fn *begin,
-		   void *arg);
-void https_upgraded_close(struct https_upgraded *u);
+/* Take the connection over: from now on what the handler writes goes to the
+ * client as it is, and when the handler returns the connection is closed.
+ * Bytes that the client sent behind its request may be lost, so it has to wait
+ * for an answer.  All of these are called from inside handle(), beside the
+ * loop; one thread may read while another one writes. */
+void https_take_over(struct https_request *request);
+
+/* Wait at most wait_ms for bytes: how many came, 0 for none in time, -1 when
+ * the client has gone. */
+ssize_t https_read(struct https_request *request, void *data, size_t size,
+		   unsigned wait_ms);
+
+/* All of it within wait_ms; -1 when the client has gone or does not read. */
+int https_write(struct https_request *request, const void *data, size_t len,
+		unsigned wait_ms);
+
+/* End the connection, which also ends a read in another thread. */
+void https_hang_up(struct https_request *request);
 
 /* Start to listen.  *config and its strings are copied.  NULL with err. */
 struct https_server *

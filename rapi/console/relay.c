@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Two threads, each with a connection of its own to the master: the caller's
  * reads the client's frames, the other one waits for the instance's output.
- * Both write to the client, one frame at a time.  Whoever ends shuts the socket
- * down, which wakes up the other. */
+ * Both write to the client, one frame at a time.  Whoever ends hangs up, which
+ * wakes up the other. */
 #include "rapi/console/relay.h"
 
-#include <errno.h>
 #include <gnutls/gnutls.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/mem.h"
 #include "lib/client/luxi.h"
+#include "lib/event/https_server.h"
 #include "lib/json/json.h"
 #include "rapi/console/websocket.h"
 
@@ -24,7 +22,7 @@
 
 struct relay {
 	struct console *console;
-	int socket;
+	struct https_request *http;
 	pthread_mutex_t sending;
 	atomic_bool over;
 	struct luxi *in, *out; /* for input, for output */
@@ -78,29 +76,6 @@ static json_t *encoded(const char *data, size_t len)
 
 /* --- to the client --- */
 
-/* Bytes of one frame; -1: the client has gone, or does not read. */
-static int send_all(int socket, const char *data, size_t len)
-{
-	int64_t end_us = clock_mono_us() + RELAY_SEND_MS * INT64_C(1000);
-
-	while (len > 0) {
-		struct pollfd p = {.fd = socket, .events = POLLOUT};
-		int64_t left = (end_us - clock_mono_us()) / 1000;
-		ssize_t n =
-			send(socket, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
-
-		if (n >= 0) {
-			data += n;
-			len -= (size_t)n;
-			continue;
-		}
-		if ((errno != EAGAIN && errno != EINTR) || left <= 0)
-			return -1;
-		poll(&p, 1, (int)left);
-	}
-	return 0;
-}
-
 static int send_frame(struct relay *r, enum websocket_op op, const void *data,
 		      size_t len)
 {
@@ -110,7 +85,8 @@ static int send_frame(struct relay *r, enum websocket_op op, const void *data,
 	websocket_write(&frame, op, data, len);
 	pthread_mutex_lock(&r->sending);
 	rc = atomic_load(&r->over) ? -1
-				   : send_all(r->socket, frame.data, frame.len);
+				   : https_write(r->http, frame.data, frame.len,
+						 RELAY_SEND_MS);
 	pthread_mutex_unlock(&r->sending);
 	return rc;
 }
@@ -123,8 +99,8 @@ static void finish(struct relay *r, enum websocket_code code)
 	websocket_write_close(&frame, code);
 	pthread_mutex_lock(&r->sending);
 	if (!atomic_exchange(&r->over, true)) {
-		send_all(r->socket, frame.data, frame.len);
-		shutdown(r->socket, SHUT_RDWR);
+		https_write(r->http, frame.data, frame.len, RELAY_SEND_MS);
+		https_hang_up(r->http);
 	}
 	pthread_mutex_unlock(&r->sending);
 }
@@ -228,21 +204,18 @@ static int take_frames(struct relay *r)
 /* Wait for bytes; -1: the client has gone. */
 static int receive(struct relay *r)
 {
-	struct pollfd p = {.fd = r->socket, .events = POLLIN};
 	char data[READ_SIZE];
-	ssize_t n;
+	ssize_t n =
+		https_read(r->http, data, sizeof(data), RELAY_PING_S * 1000);
 
-	if (poll(&p, 1, RELAY_PING_S * 1000) == 0) {
+	if (n < 0)
+		return -1;
+	if (n == 0) {
 		if (clock_mono_us() - r->heard_us >
 		    RELAY_SILENT_S * INT64_C(1000000))
 			return -1;
 		return send_frame(r, WEBSOCKET_PING, "", 0);
 	}
-	n = recv(r->socket, data, sizeof(data), MSG_DONTWAIT);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return 0;
-	if (n <= 0)
-		return -1;
 	r->heard_us = clock_mono_us();
 	buf_add(&r->received, data, (size_t)n);
 	return 0;
@@ -293,18 +266,33 @@ static void run(struct relay *r)
 	pthread_join(output, NULL);
 }
 
-void console_relay(struct console *c, int socket, const void *early,
-		   size_t early_len)
+static int send_head(struct relay *r, const char *lines)
+{
+	auto_strv struct strv all = {0};
+	auto_buf struct buf head = {0};
+
+	buf_adds(&head, "HTTP/1.1 101 Switching Protocols\r\n"
+			"Connection: Upgrade\r\n");
+	str_split(&all, lines, '\n');
+	for (size_t i = 0; i < all.n; i++)
+		if (*all.items[i] != '\0')
+			buf_addf(&head, "%s\r\n", all.items[i]);
+	buf_adds(&head, "\r\n");
+	return https_write(r->http, head.data, head.len, RELAY_SEND_MS);
+}
+
+void console_relay(struct console *c, struct https_request *http,
+		   const char *lines)
 {
 	struct relay r = {
-		.console = c, .socket = socket, .heard_us = clock_mono_us()};
+		.console = c, .http = http, .heard_us = clock_mono_us()};
 	struct error err;
 
+	https_take_over(http);
 	pthread_mutex_init(&r.sending, NULL);
-	buf_add(&r.received, early, early_len);
 	r.in = luxi_connect(c->luxi_socket, &err);
 	r.out = luxi_connect(c->luxi_socket, &err);
-	if (r.in != NULL && r.out != NULL)
+	if (send_head(&r, lines) == 0 && r.in != NULL && r.out != NULL)
 		run(&r);
 	else
 		finish(&r, WEBSOCKET_FAILED);

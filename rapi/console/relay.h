@@ -6,9 +6,10 @@
 #define RAPI_CONSOLE_RELAY_H
 
 #include <jansson.h>
-#include <stddef.h>
 
 #include "lib/base/error.h"
+
+struct https_request;
 
 /* A client that is silent is asked whether it is there, and has to answer. */
 #define RELAY_PING_S 20
@@ -31,9 +32,10 @@ struct console *console_new(const json_t *answer, const char *luxi_socket,
 /* Frees it; a console that is still open is closed by its node soon. */
 void console_free(struct console *c);
 
-/* Relay until one side ends; early is what the client has sent already.  Closes
- * the console, not the socket.  Also ends when the socket is shut down. */
-void console_relay(struct console *c, int socket, const void *early,
-		   size_t early_len);
+/* Send the head of an answer (to which the lines are added), take the request's
+ * connection over and relay until one side ends.  Inside the request's handler,
+ * beside the loop. */
+void console_relay(struct console *c, struct https_request *http,
+		   const char *lines);
 
 #endif

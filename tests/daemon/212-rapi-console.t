@@ -42,6 +42,13 @@ is "$(grep -c ERROR "$logs/rapi-daemon.log")" 0 "the daemon saw no error of its 
 GANETI_RAPI_PORT=5080 on node1 "$BIN/gantry-rapi" --require-authentication
 answers "where everybody needs a password" 401 POST \
     /gantry/1/instances/c1/console '' -u nobody:x
-answers "a ticket is enough" 401 GET /gantry/1/instances/c1/console/ws?ticket=x
-m gnt-instance remove --force c1 >/dev/null 2>&1
+answers "as here" 200 POST /gantry/1/instances/c1/console '{"kind": "vnc"}'
+path=$(printf '%s' "$out" | sed 's/.*"path": "\([^"]*\)".*/\1/')
+upgrade() { # PATH: the status of a websocket without a password
+    curl -sk --max-time 30 -o "$VC/answer" -w '%{http_code}' -H 'Connection: Upgrade' \
+        -H 'Upgrade: websocket' -H 'Sec-WebSocket-Version: 13' \
+        -H 'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==' "$api$1"
+}
+is "$(upgrade "$path")" 500 "a ticket is enough"
+is "$(upgrade "$path")" 401 "once"
 tap_done

@@ -19,7 +19,7 @@ cat "$here"/corpus/hail/* | grep -o '"[a-z][a-z_-]*"' | sort -u |
 echo '"|"' >"$build/text.dict"
 cd "$build"
 status=0
-for name in luxi opcode hail text; do
+for name in luxi opcode hail text rapi websocket; do
     mkdir -p "corpus/$name"
     echo "fuzz_$name, $seconds s"
     "tests/fuzz/fuzz_$name" -max_total_time="$seconds" -timeout=10 \
