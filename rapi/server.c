@@ -256,7 +256,7 @@ static void limit_consoles(const struct rapi *r, struct exchange *x)
 	x->status = 503;
 	free(x->text);
 	x->text = reply_error_text(x->status, "Too many consoles are open");
-	console_free(steal(&x->q.console));
+	relay_free(steal(&x->q.console));
 	buf_done(&x->q.headers);
 }
 
@@ -268,7 +268,7 @@ static WAITS void run_console(struct rapi *r, struct https_request *http,
 
 	r->consoles++;
 	task_leave();
-	console_relay(x->q.console, http, lines);
+	relay_run(x->q.console, http, lines);
 	task_enter();
 	r->consoles--;
 }

@@ -33,8 +33,8 @@ struct relay {
 
 /* --- the console at the master --- */
 
-struct console *console_new(const json_t *answer, const char *luxi_socket,
-			    struct error *err)
+struct console *relay_new(const json_t *answer, const char *luxi_socket,
+			  struct error *err)
 {
 	const char *node = json_string_value(json_array_get(answer, 0));
 	const char *id = json_string_value(json_array_get(answer, 1));
@@ -51,7 +51,7 @@ struct console *console_new(const json_t *answer, const char *luxi_socket,
 	return c;
 }
 
-void console_free(struct console *c)
+void relay_free(struct console *c)
 {
 	if (c == NULL)
 		return;
@@ -281,8 +281,7 @@ static int send_head(struct relay *r, const char *lines)
 	return https_write(r->http, head.data, head.len, RELAY_SEND_MS);
 }
 
-void console_relay(struct console *c, struct https_request *http,
-		   const char *lines)
+void relay_run(struct console *c, struct https_request *http, const char *lines)
 {
 	struct relay r = {
 		.console = c, .http = http, .heard_us = clock_mono_us()};

@@ -25,17 +25,17 @@ struct console {
 	const char *luxi_socket;
 };
 
-/* From the master's answer to ConsoleOpen; to be freed by console_free().  NULL
+/* From the master's answer to ConsoleOpen; to be freed by relay_free().  NULL
  * with err.  luxi_socket has to outlive it. */
-struct console *console_new(const json_t *answer, const char *luxi_socket,
-			    struct error *err);
+struct console *relay_new(const json_t *answer, const char *luxi_socket,
+			  struct error *err);
 /* Frees it; a console that is still open is closed by its node soon. */
-void console_free(struct console *c);
+void relay_free(struct console *c);
 
 /* Send the head of an answer (to which the lines are added), take the request's
  * connection over and relay until one side ends.  Inside the request's handler,
  * beside the loop. */
-void console_relay(struct console *c, struct https_request *http,
-		   const char *lines);
+void relay_run(struct console *c, struct https_request *http,
+	       const char *lines);
 
 #endif

@@ -21,7 +21,7 @@ void request_done(struct request *q)
 	json_decref(q->body);
 	buf_done(&q->headers);
 	free(q->text);
-	console_free(q->console);
+	relay_free(q->console);
 }
 
 /* "application/json", also with parameters behind it. */

@@ -115,7 +115,7 @@ json_t *resource_console_ws(struct request *q, struct error *err)
 			      err);
 	if (answer == NULL)
 		return NULL;
-	q->console = console_new(answer, q->luxi_socket, err);
+	q->console = relay_new(answer, q->luxi_socket, err);
 	if (q->console == NULL)
 		return NULL;
 	q->status = 101;

@@ -63,6 +63,7 @@ LEFT = [
      "row result values part message lock entry",
      {"masterd/jobs/job_plan.c": "r->op",
       "masterd/jobs/job_plan_steps.c": "last before step arg change",
+      "masterd/jobs/job_plan.c": "step",
       "masterd/luxi/luxi_why.c": "step",
       "masterd/query/query_cluster.c": "info",
       "masterd/query/query_export.c": "object"}),
