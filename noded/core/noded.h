@@ -12,6 +12,7 @@
 #include "lib/base/log_rate.h"
 #include "lib/event/task.h"
 #include "lib/model/files/paths.h"
+#include "noded/core/call_stats.h"
 #include "noded/core/peers.h"
 #include "noded/metad/metad.h"
 #include "noded/replica/candidate.h"
@@ -31,6 +32,8 @@ struct noded {
 	char *address;	      /* we listen there; NULL in tests */
 	int port;
 	struct https_server *server;
+	struct https_server *metrics; /* NULL: nobody may look */
+	struct call_stats stats;
 
 	/* Whether the master daemon runs on this node, serving or standing by.
 	 */

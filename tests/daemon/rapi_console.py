@@ -76,11 +76,13 @@ class Guest(threading.Thread):
 
 # --- the browser's side ---
 
+CONTEXT = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+CONTEXT.check_hostname = False
+CONTEXT.verify_mode = ssl.CERT_NONE
+
+
 def connect():
-    context = ssl.create_default_context()
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    return context.wrap_socket(
+    return CONTEXT.wrap_socket(
         socket.create_connection((HOST, int(PORT)), timeout=LIMIT_S))
 
 

@@ -40,6 +40,9 @@ def main():
         line = f"{method.upper()} {path}?fields=name&output_fields=name&" \
             "name=x&storage_type=file&tag=a&topic=job"
         got, answer = h.ask(h.with_body(line.encode(), body))
+        # A console needs a ticket first.
+        if path.endswith("/console/ws") and got == 401:
+            continue
         # 400: what is wrong by itself is told before anybody is asked.
         if got not in (400, 502, 503):
             odd.append((method, path, got, answer[-200:]))
