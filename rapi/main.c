@@ -28,6 +28,7 @@
 #define USER "gnt-rapi"
 /* Requests that wait for a job's change are cut off. */
 #define STOP_MS 3000
+#define SAMPLES_STEP_MAX_S 3600
 
 static const char usage[] =
 	"Usage: gantry-rapi [options]\n"
@@ -50,6 +51,8 @@ static const char usage[] =
 	"      --max-clients=N           as --limit=clients=N\n"
 	"      --limit=NAME=NUMBER       another limit, see doc/rapi.md; may "
 	"be repeated\n"
+	"      --samples=SECONDS         between figures that are kept for "
+	"plots (60)\n"
 	"  -f, --foreground              do not go to the background, log to "
 	"stderr\n"
 	"  -d, --debug                   log more\n"
@@ -65,6 +68,7 @@ enum {
 	OPT_PROXY,
 	OPT_CLIENTS,
 	OPT_LIMIT,
+	OPT_SAMPLES,
 	OPT_IGNORED
 };
 
@@ -76,6 +80,7 @@ static const struct option options[] = {
 	{"trusted-proxy", required_argument, NULL, OPT_PROXY},
 	{"max-clients", required_argument, NULL, OPT_CLIENTS},
 	{"limit", required_argument, NULL, OPT_LIMIT},
+	{"samples", required_argument, NULL, OPT_SAMPLES},
 	{"ssl-cert", required_argument, NULL, 'C'},
 	{"ssl-key", required_argument, NULL, 'K'},
 	DAEMON_OPTIONS,
@@ -115,6 +120,13 @@ static int add_proxy(struct rapi *r, const char *text)
 	return 0;
 }
 
+/* Before the samples are made. */
+static int read_step(struct rapi *r, const char *text)
+{
+	return read_number(text, SAMPLES_STEP_MAX_S, "number of seconds",
+			   &r->samples.step_s);
+}
+
 /* What is said of connections; -1: it is wrong, 1: another option. */
 static int parse_more(int c, struct rapi *r)
 {
@@ -126,6 +138,8 @@ static int parse_more(int c, struct rapi *r)
 	case OPT_CLIENTS:
 		clients = xprintf("clients=%s", optarg);
 		return read_limit(&r->limits, clients);
+	case OPT_SAMPLES:
+		return read_step(r, optarg);
 	case OPT_LIMIT:
 		return read_limit(&r->limits, optarg);
 	case 'C':
@@ -281,6 +295,7 @@ static void rapi_done(struct rapi *r)
 	pool_done(&r->pool);
 	access_log_close(&r->log);
 	tickets_done(&r->tickets);
+	samples_done(&r->samples);
 	strv_done(&r->proxies);
 	free(mem_unconst(r->address));
 }
@@ -291,6 +306,7 @@ static int run(struct daemon *d, struct rapi *r, const char *bind)
 	struct error err;
 
 	r->address = find_address(p, bind);
+	samples_init(&r->samples, r->samples.step_s);
 	users_init(&r->users, path(p, PATH_RAPI_USERS));
 	if (make_folders(p, &err) < 0) {
 		fprintf(stderr, "%s\n", err.text);
@@ -325,6 +341,7 @@ int main(int argc, char **argv)
 	}
 	r.paths = paths;
 	r.limits = limits_default();
+	r.samples.step_s = SAMPLES_STEP_S;
 	tickets_init(&r.tickets);
 	r.port = paths_rapi_port();
 	status = parse(argc, argv, &d, &r, &bind);

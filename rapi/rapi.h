@@ -22,6 +22,7 @@
 #include "rapi/console/ticket.h"
 #include "rapi/limits.h"
 #include "rapi/pool.h"
+#include "rapi/resources/samples.h"
 #include "rapi/resources/stats.h"
 
 struct https_server;
@@ -53,6 +54,12 @@ struct rapi {
 	struct stats stats;
 	struct tickets tickets;
 	unsigned consoles; /* that are open */
+	struct samples samples;
+	struct {
+		struct timer timer;
+		bool busy;
+		double requests; /* until the last step */
+	} sampler;
 };
 
 /* The file with the certificate. */

@@ -20,6 +20,7 @@
 #include "rapi/resources/reply.h"
 #include "rapi/resources/request.h"
 #include "rapi/resources/route.h"
+#include "rapi/sampler.h"
 
 #define SERVER_LINE "Server: Ganeti " GANETI_RELEASE "\n"
 /* "Prefer: wait=SECONDS": at most so many. */
@@ -286,6 +287,7 @@ static WAITS void handle(void *arg, struct https_request *http)
 	x.stats = r->stats;
 	x.q.stats = &x.stats;
 	x.q.tickets = &r->tickets;
+	x.q.samples = &r->samples;
 	x.q.luxi_socket = path(r->paths, PATH_QUERY_SOCKET);
 	if (admit(r, http, &x, &err) < 0 || take_turn(r, &x, &err) < 0) {
 		x.status = reply_status(&err);
@@ -406,6 +408,7 @@ int rapi_start(struct rapi *r, struct error *err)
 	if (r->server == NULL)
 		return -1;
 	look_later(r);
+	sampler_start(r);
 	users_load(&r->users, true);
 	return 0;
 }
@@ -413,6 +416,7 @@ int rapi_start(struct rapi *r, struct error *err)
 void rapi_stop(struct rapi *r)
 {
 	timer_stop(&r->look);
+	sampler_stop(r);
 	if (r->server != NULL)
 		https_server_destroy(steal(&r->server), NULL, NULL);
 }

@@ -16,6 +16,7 @@
 struct console;
 struct luxi;
 struct route;
+struct samples;
 struct stats;
 struct tickets;
 
@@ -37,6 +38,7 @@ struct request {
 	char *text;	    /* in place of JSON, of this type */
 	const char *type;
 
+	struct samples *samples; /* of the last day; NULL: none */
 	struct tickets *tickets; /* for consoles; NULL: there are none */
 	/* With the status 101: what the connection becomes. */
 	struct console *console;

@@ -99,6 +99,9 @@ RESOURCE(resource_wanted);
 RESOURCE(resource_console_ticket);
 RESOURCE(resource_console_ws);
 
+/* Figures of the last day: resource_samples.c. */
+RESOURCE(resource_samples);
+
 /* For probes, monitoring and tools. */
 RESOURCE(resource_alive);
 RESOURCE(resource_ready);
