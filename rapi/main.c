@@ -260,8 +260,11 @@ static int start(struct daemon *d, struct error *err)
 {
 	struct rapi *r = d->arg;
 
+	const char *cert = rapi_certificate(r);
+
 	if (!r->no_ssl &&
-	    tls_check(rapi_certificate(r), r->key_file == NULL, err) < 0)
+	    tls_check_pair(cert, r->key_file == NULL ? cert : r->key_file,
+			   err) < 0)
 		return error_wrap(err, "The certificate of the remote API");
 	if (rapi_start(r, err) < 0)
 		return -1;

@@ -125,11 +125,12 @@ static struct MHD_Daemon *start_mhd(struct https_instance *i, const char *cert,
 		max = c->connections_max + HTTPS_STRANGERS_MAX + LEAVING_MAX;
 		max_per_ip = 0;
 	}
+	/* A daemon that cannot be started closes its socket. */
 	/* clang-format off */
 	return MHD_start_daemon(
 		flags, 0, NULL, NULL, https_on_access, i,
 		MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, NULL,
-		MHD_OPTION_LISTEN_SOCKET, i->server->listen_fd,
+		MHD_OPTION_LISTEN_SOCKET, dup(i->server->listen_fd),
 		MHD_OPTION_STRICT_FOR_CLIENT, 1,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, https_head_room(c),
 		MHD_OPTION_CONNECTION_TIMEOUT, c->idle_s,
@@ -166,6 +167,13 @@ static struct https_instance *instance_create(struct https_server *s,
 	auto_free char *ca = NULL;
 	struct https_instance *i;
 
+	/* libmicrohttpd says nothing of what is wrong. */
+	if (s->config.cert_file != NULL &&
+	    tls_check_pair(s->config.cert_file,
+			   s->config.key_file != NULL ? s->config.key_file
+						      : s->config.cert_file,
+			   err) < 0)
+		return NULL;
 	if (s->config.cert_file != NULL &&
 	    (cert = read_pem(s->config.cert_file, err)) == NULL)
 		return NULL;
@@ -245,7 +253,7 @@ static void instance_close(struct https_instance *i)
 static void instance_retire(struct https_instance *i)
 {
 	i->retired = true;
-	MHD_quiesce_daemon(i->mhd);
+	close(MHD_quiesce_daemon(i->mhd)); /* our copy is still there */
 	https_instance_wake(i);
 }
 
