@@ -145,7 +145,7 @@ static char *make_page(const struct noded *n)
 	return buf_steal(&b);
 }
 
-static WAITS void handle(void *arg, struct https_request *r)
+static void handle(void *arg, struct https_request *r)
 {
 	bool found = strcmp(r->path, "/metrics") == 0;
 	char *text = found ? make_page(arg)

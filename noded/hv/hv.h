@@ -125,7 +125,8 @@ struct hv_class {
 			   struct error *err);
 
 	/* Where the console of this kind ("vnc", "serial") of a running
-	 * instance is: the path of a UNIX socket, to be freed; NULL with err.
+	 * instance is: the path of a UNIX socket, or "ADDRESS:PORT" of this
+	 * host, version 4; to be freed; NULL with err.
 	 * NULL member: no such class of instances has one. */
 	char *(*console_socket)(const struct paths *p, const json_t *instance,
 				const json_t *hvparams, const char *kind,

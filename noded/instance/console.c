@@ -3,6 +3,7 @@
  * its socket is shut down, which ends the wait, and the last user frees it. */
 #include "noded/instance/console.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -81,12 +82,47 @@ static size_t count(const struct list *consoles)
 	return n;
 }
 
+static int refused(const char *path, int fd, struct error *err)
+{
+	error_set(err, ERR_HYPERVISOR, NULL,
+		  "Cannot connect to the console at %s: %s", path,
+		  strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* An address of this host answers at once. */
+static int connect_port(const char *where, struct error *err)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET};
+	const char *colon = strrchr(where, ':');
+	auto_free char *host =
+		colon == NULL ? xstrdup(where)
+			      : xstrndup(where, (size_t)(colon - where));
+	uint64_t port = 0;
+	int fd;
+
+	if (colon == NULL ||
+	    !str_to_number(colon + 1, UINT16_MAX, &port, NULL) ||
+	    inet_pton(AF_INET, host, &address.sin_addr) != 1)
+		return error_set(err, ERR_HYPERVISOR, NULL,
+				 "%s is no place of a console", where);
+	address.sin_port = htons((uint16_t)port);
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || connect(fd, (const void *)&address, sizeof(address)) < 0)
+		return refused(where, fd, err);
+	return fd;
+}
+
 /* -1 with err. */
 static int connect_to(const char *path, struct error *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int fd;
 
+	if (*path != '/')
+		return connect_port(path, err);
 	if (strlen(path) >= sizeof(address.sun_path))
 		return error_set(err, ERR_HYPERVISOR, NULL,
 				 "The path of the console is too long: %s",
@@ -96,12 +132,7 @@ static int connect_to(const char *path, struct error *err)
 	if (fd >= 0 &&
 	    connect(fd, (const void *)&address, sizeof(address)) == 0)
 		return fd;
-	error_set(err, ERR_HYPERVISOR, NULL,
-		  "Cannot connect to the console at %s: %s", path,
-		  strerror(errno));
-	if (fd >= 0)
-		close(fd);
-	return -1;
+	return refused(path, fd, err);
 }
 
 static void make_id(char ret[2 * ID_BYTES + 1])

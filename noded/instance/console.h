@@ -23,8 +23,8 @@
 /* Output in one piece. */
 #define CONSOLE_PIECE 65536
 
-/* Connect to the UNIX socket at path.  The id of the new console, to be freed;
- * NULL with err. */
+/* Connect to the UNIX socket at path, or to "ADDRESS:PORT".  The id of the new
+ * console, to be freed; NULL with err. */
 char *console_open(struct list *consoles, const char *path, struct error *err);
 
 /* Wait at most wait_ms for output: its bytes, to be freed, none if there were

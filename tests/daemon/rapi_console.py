@@ -308,4 +308,5 @@ def main():
     many(guest)
 
 
-main()
+if __name__ == "__main__":
+    main()
