@@ -13,6 +13,7 @@
 #include "lib/event/tls.h"
 #include "lib/model/config/ssconf.h"
 #include "lib/model/files/owners.h"
+#include "noded/access/metrics.h"
 #include "noded/access/server.h"
 #include "noded/core/noded.h"
 #include "noded/core/relay.h"
@@ -25,6 +26,9 @@ static const char usage[] =
 	"virtual\n"
 	"                      cluster at the node's primary address)\n"
 	"  -p, --port=PORT     listen at this port (default: 1811)\n"
+	"      --metrics-address=ADDRESS[:PORT]\n"
+	"                      metrics for Prometheus there, for everybody "
+	"(port 9716)\n"
 	"  -f, --foreground    do not go to the background, log to stderr\n"
 	"  -d, --debug         log each call\n"
 	"      --version       print the version\n"
@@ -33,9 +37,15 @@ static const char usage[] =
 	"--no-mlock and --max-clients=N of Ganeti's node daemon change "
 	"nothing here.\n";
 
+enum { OPT_METRICS = 256 };
+
+/* --metrics-address; NULL: none. */
+static const char *metrics_address;
+
 static const struct option options[] = {
 	{"bind", required_argument, NULL, 'b'},
 	{"port", required_argument, NULL, 'p'},
+	{"metrics-address", required_argument, NULL, OPT_METRICS},
 	DAEMON_OPTIONS,
 	/* Options that NODED_ARGS of a host may have, made for Ganeti's daemon;
 	 * they are ignored. */
@@ -105,6 +115,9 @@ static int start(struct daemon *d, struct error *err)
 	tell_clock(d, n->paths);
 	if (need_client_cert(n->paths, err) < 0 || server_start(n, err) < 0)
 		return -1;
+	if (metrics_address != NULL &&
+	    metrics_start(n, metrics_address, err) < 0)
+		return error_wrap(err, "The metrics");
 	metad_listen_at(&n->metad, n->address);
 	task_spawn("tidy", tidy, n);
 	task_spawn("standby", begin_standby, n);
@@ -116,6 +129,7 @@ static int start(struct daemon *d, struct error *err)
 static void stop(struct daemon *d)
 {
 	server_stop(d->arg);
+	metrics_stop(d->arg);
 	task_spawn("finish", finish, d->arg);
 }
 
@@ -182,6 +196,9 @@ static int parse(int argc, char **argv, struct daemon *d, struct noded *n,
 				return 1;
 			}
 			n->port = (int)port;
+			break;
+		case OPT_METRICS:
+			metrics_address = optarg;
 			break;
 		case 'n':
 			break;

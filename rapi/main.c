@@ -22,12 +22,14 @@
 #include "lib/model/config/ssconf.h"
 #include "lib/model/files/owners.h"
 #include "lib/model/files/paths.h"
+#include "rapi/access/forwarded.h"
 #include "rapi/rapi.h"
 #include "rapi/resources/fixtures.h"
 
 #define USER "gnt-rapi"
 /* Requests that wait for a job's change are cut off. */
 #define STOP_MS 3000
+#define SAMPLES_STEP_MAX_S 3600
 
 static const char usage[] =
 	"Usage: gantry-rapi [options]\n"
@@ -40,14 +42,22 @@ static const char usage[] =
 	"  -p, --port=PORT               listen at this port (default: 5080)\n"
 	"      --require-authentication  nothing without a password\n"
 	"      --no-ssl                  plain HTTP, behind a proxy\n"
-	"      --trusted-proxy=ADDRESS   believe its X-Forwarded-For; may be "
-	"repeated\n"
-	"      --max-clients=N           connections at the same time (1000)\n"
+	"  -C, --ssl-cert=FILE           the site's certificate in place of "
+	"the "
+	"cluster's\n"
+	"  -K, --ssl-key=FILE            its key, if FILE does not have it\n"
+	"      --trusted-proxy=ADDRESS   believe its X-Forwarded-For; also "
+	"ADDRESS/BITS;\n"
+	"                                may be repeated\n"
+	"      --max-clients=N           as --limit=clients=N\n"
+	"      --limit=NAME=NUMBER       another limit, see doc/rapi.md; may "
+	"be repeated\n"
+	"      --max-streams=N           as --limit=streams=N\n"
 	"      --dump-fixtures=DIR       write the answer of every GET below "
 	"the folder,\n"
 	"                                and serve nothing\n"
-	"      --max-streams=N           clients that follow events, besides "
-	"these (1000)\n"
+	"      --samples=SECONDS         between figures that are kept for "
+	"plots (60)\n"
 	"  -f, --foreground              do not go to the background, log to "
 	"stderr\n"
 	"  -d, --debug                   log more\n"
@@ -64,6 +74,8 @@ enum {
 	OPT_CLIENTS,
 	OPT_FIXTURES,
 	OPT_STREAMS,
+	OPT_LIMIT,
+	OPT_SAMPLES,
 	OPT_IGNORED
 };
 
@@ -76,6 +88,10 @@ static const struct option options[] = {
 	{"max-clients", required_argument, NULL, OPT_CLIENTS},
 	{"dump-fixtures", required_argument, NULL, OPT_FIXTURES},
 	{"max-streams", required_argument, NULL, OPT_STREAMS},
+	{"limit", required_argument, NULL, OPT_LIMIT},
+	{"samples", required_argument, NULL, OPT_SAMPLES},
+	{"ssl-cert", required_argument, NULL, 'C'},
+	{"ssl-key", required_argument, NULL, 'K'},
 	DAEMON_OPTIONS,
 	/* Options that RAPI_ARGS of a host may have; they are ignored. */
 	{"ssl", no_argument, NULL, OPT_IGNORED},
@@ -98,6 +114,62 @@ struct words {
 	const char *bind, *fixtures;
 };
 
+static int read_limit(struct limits *l, const char *text)
+{
+	struct error err;
+
+	if (limits_set(l, text, &err) == 0)
+		return 0;
+	fprintf(stderr, "%s\n", err.text);
+	return -1;
+}
+
+static int add_proxy(struct rapi *r, const char *text)
+{
+	if (!forwarded_valid_proxy(text)) {
+		fprintf(stderr, "%s is no address of a proxy\n", text);
+		return -1;
+	}
+	strv_add(&r->proxies, text);
+	return 0;
+}
+
+/* Before the samples are made. */
+static int read_step(struct rapi *r, const char *text)
+{
+	return read_number(text, SAMPLES_STEP_MAX_S, "number of seconds",
+			   &r->samples.step_s);
+}
+
+/* What is said of connections; -1: it is wrong, 1: another option. */
+static int parse_more(int c, struct rapi *r)
+{
+	auto_free char *text = NULL;
+
+	switch (c) {
+	case OPT_PROXY:
+		return add_proxy(r, optarg);
+	case OPT_CLIENTS:
+		text = xprintf("clients=%s", optarg);
+		return read_limit(&r->limits, text);
+	case OPT_STREAMS:
+		text = xprintf("streams=%s", optarg);
+		return read_limit(&r->limits, text);
+	case OPT_SAMPLES:
+		return read_step(r, optarg);
+	case OPT_LIMIT:
+		return read_limit(&r->limits, optarg);
+	case 'C':
+		r->cert_file = optarg;
+		return 0;
+	case 'K':
+		r->key_file = optarg;
+		return 0;
+	default:
+		return 1;
+	}
+}
+
 /* Fill d, r and *ret; -1: go on, otherwise main's exit status. */
 static int parse(int argc, char **argv, struct daemon *d, struct rapi *r,
 		 struct words *ret)
@@ -105,7 +177,7 @@ static int parse(int argc, char **argv, struct daemon *d, struct rapi *r,
 	int64_t number;
 	int c, status;
 
-	while ((c = getopt_long(argc, argv, "b:p:" DAEMON_LETTERS, options,
+	while ((c = getopt_long(argc, argv, "b:p:C:K:" DAEMON_LETTERS, options,
 				NULL)) != -1) {
 		switch (c) {
 		case 'b':
@@ -123,27 +195,17 @@ static int parse(int argc, char **argv, struct daemon *d, struct rapi *r,
 		case OPT_NO_SSL:
 			r->no_ssl = true;
 			break;
-		case OPT_PROXY:
-			strv_add(&r->proxies, optarg);
-			break;
-		case OPT_CLIENTS:
-			if (read_number(optarg, INT32_MAX,
-					"number of connections", &number) < 0)
-				return 1;
-			r->connections_max = (unsigned)number;
-			break;
 		case OPT_FIXTURES:
 			ret->fixtures = optarg;
-			break;
-		case OPT_STREAMS:
-			if (read_number(optarg, INT32_MAX, "number of streams",
-					&number) < 0)
-				return 1;
-			r->streams_max = (unsigned)number;
 			break;
 		case OPT_IGNORED:
 			break;
 		default:
+			status = parse_more(c, r);
+			if (status == 0)
+				break;
+			if (status < 0)
+				return 1;
 			status = daemon_option(
 				d, c, "gantry-rapi " GANTRY_VERSION, usage);
 			if (status >= 0)
@@ -218,8 +280,11 @@ static int start(struct daemon *d, struct error *err)
 {
 	struct rapi *r = d->arg;
 
+	const char *cert = rapi_certificate(r);
+
 	if (!r->no_ssl &&
-	    tls_check(path(r->paths, PATH_RAPI_PEM), true, err) < 0)
+	    tls_check_pair(cert, r->key_file == NULL ? cert : r->key_file,
+			   err) < 0)
 		return error_wrap(err, "The certificate of the remote API");
 	if (rapi_start(r, err) < 0)
 		return -1;
@@ -255,6 +320,8 @@ static void rapi_done(struct rapi *r)
 	access_log_close(&r->log);
 	record_close(&r->record);
 	answers_done(&r->answers);
+	tickets_done(&r->tickets);
+	samples_done(&r->samples);
 	strv_done(&r->proxies);
 	free(mem_unconst(r->address));
 }
@@ -265,6 +332,7 @@ static int run(struct daemon *d, struct rapi *r, const char *bind)
 	struct error err;
 
 	r->address = find_address(p, bind);
+	samples_init(&r->samples, r->samples.step_s);
 	users_init(&r->users, path(p, PATH_RAPI_USERS));
 	if (make_folders(p, &err) < 0) {
 		fprintf(stderr, "%s\n", err.text);
@@ -298,10 +366,7 @@ int main(int argc, char **argv)
 				  .stop = stop,
 				  .reload = reload,
 				  .stop_ms = STOP_MS};
-	static struct rapi r = {.connections_max = RAPI_CONNECTIONS_MAX,
-				.streams_max = RAPI_STREAMS_MAX,
-				.log.fd = -1,
-				.record.fd = -1};
+	static struct rapi r = {.log.fd = -1, .record.fd = -1};
 	struct paths *paths;
 	struct error err;
 	struct words words = {0};
@@ -314,6 +379,9 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	r.paths = paths;
+	r.limits = limits_default();
+	r.samples.step_s = SAMPLES_STEP_S;
+	tickets_init(&r.tickets);
 	r.port = paths_rapi_port();
 	status = parse(argc, argv, &d, &r, &words);
 	if (status < 0)

@@ -22,27 +22,17 @@
 #include "rapi/answers.h"
 #include "rapi/feed.h"
 #include "rapi/job_log.h"
+#include "rapi/console/ticket.h"
+#include "rapi/limits.h"
 #include "rapi/pool.h"
 #include "rapi/record.h"
+#include "rapi/resources/samples.h"
 #include "rapi/resources/stats.h"
 #include "rapi/streams.h"
 
 struct https_server;
 struct paths;
 
-/* Options, with these defaults. */
-#define RAPI_CONNECTIONS_MAX 1000
-#define RAPI_CONNECTIONS_PER_IP_MAX 100
-#define RAPI_REQUESTS_MAX 1000
-/* Streams do not count among the connections. */
-#define RAPI_STREAMS_MAX 1000
-#define RAPI_BODY_MAX (10 * 1024 * 1024)
-#define RAPI_BODIES_MAX (64 * 1024 * 1024)
-#define RAPI_HEADER_MAX (16 * 1024)
-#define RAPI_TARGET_MAX (8 * 1024)
-#define RAPI_IDLE_S 60
-/* The handshake and the first request's headers have to be there by then. */
-#define RAPI_FIRST_MS 10000
 /* How often is looked whether the certificate was renewed, and memory is given
  * back. */
 #define RAPI_LOOK_S 5
@@ -51,14 +41,17 @@ struct rapi {
 	const struct paths *paths;
 	const char *address;
 	int port;
-	bool no_ssl;	     /* plain HTTP, behind a proxy that speaks TLS */
+	bool no_ssl; /* plain HTTP, behind a proxy that speaks TLS */
+	/* The site's own certificate, and its key where that is another file;
+	 * NULL: the cluster's. */
+	const char *cert_file, *key_file;
 	bool require_auth;   /* also for what everybody may read */
 	struct strv proxies; /* whose word is taken for the client's address */
-	unsigned connections_max, streams_max;
 	struct request_way way; /* to the master */
+	struct limits limits;
 
 	struct https_server *server;
-	struct seen certificate;
+	struct seen certificate, key;
 	struct timer look; /* for a new certificate, and spare memory */
 	struct users users;
 	struct guard guard;
@@ -73,7 +66,18 @@ struct rapi {
 	json_t *tokens; /* that there were; NULL: not known */
 	uint64_t tokens_seen;
 	bool looking; /* which there are */
+	struct tickets tickets;
+	unsigned consoles; /* that are open */
+	struct samples samples;
+	struct {
+		struct timer timer;
+		bool busy;
+		double requests; /* until the last step */
+	} sampler;
 };
+
+/* The file with the certificate. */
+const char *rapi_certificate(const struct rapi *r);
 
 /* Start to listen. */
 int rapi_start(struct rapi *r, struct error *err);

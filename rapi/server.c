@@ -15,6 +15,8 @@
 #include "lib/model/constants.h"
 #include "lib/model/files/paths.h"
 #include "rapi/access/auth.h"
+#include "rapi/access/forwarded.h"
+#include "rapi/console/relay.h"
 #include "rapi/login.h"
 #include "rapi/rapi.h"
 #include "rapi/resources/reply.h"
@@ -22,6 +24,7 @@
 #include "rapi/resources/route.h"
 #include "rapi/resources/tag.h"
 #include "rapi/resources/token.h"
+#include "rapi/sampler.h"
 
 #define SERVER_LINE "Server: Ganeti " GANETI_RELEASE "\n"
 /* "Prefer: wait=SECONDS": at most so many. */
@@ -35,7 +38,7 @@
 struct exchange {
 	struct request q;
 	struct auth auth;
-	const char *address; /* of the client */
+	char *address;	     /* of the client */
 	const char *type;    /* of the body */
 	const char *known;   /* If-None-Match: what the client has */
 	uint64_t pulse;	     /* of the master then; 0: it is not known */
@@ -56,31 +59,21 @@ static void exchange_done(struct exchange *x)
 {
 	request_done(&x->q);
 	auth_done(&x->auth);
+	free(x->address);
 }
 
 /* --- on the loop: what it is, and who sends it --- */
 
-static bool is_proxy(const struct rapi *r, const char *address)
+/* To be freed. */
+static char *client_address(const struct rapi *r,
+			    const struct https_request *http)
 {
-	return strv_has(&r->proxies, address);
-}
+	auto_free char *list = NULL;
 
-/* A trusted proxy says in a header for whom it asks: the last address in it is
- * the one that it has seen itself. */
-static const char *client_address(const struct rapi *r,
-				  const struct https_request *http)
-{
-	const char *list, *last;
-
-	if (!is_proxy(r, http->peer_ip))
-		return http->peer_ip;
-	list = https_header(http, "X-Forwarded-For");
-	if (list == NULL)
-		return http->peer_ip;
-	last = strrchr(list, ',');
-	last = last == NULL ? list : last + 1;
-	last += strspn(last, " \t");
-	return str_valid_line(last) && *last != '\0' ? last : http->peer_ip;
+	if (r->proxies.n == 0)
+		return xstrdup(http->peer_ip);
+	list = https_header_all(http, "X-Forwarded-For");
+	return forwarded_address(&r->proxies, http->peer_ip, list);
 }
 
 /* "Prefer: wait=60", with other preferences around it. */
@@ -177,10 +170,11 @@ static int admit(struct rapi *r, const struct https_request *http,
 
 	x->q.target = http->target;
 	args_read(&x->q.args, http->target, &path);
-	if (r->require_auth && header == NULL &&
-	    https_header(http, "Cookie") == NULL)
-		return reply_bare(err, REPLY_UNAUTHORIZED);
 	x->q.route = route_find(http->method, path, &x->q.items, err);
+	if (r->require_auth && header == NULL &&
+	    https_header(http, "Cookie") == NULL &&
+	    (x->q.route == NULL || !x->q.route->ticket))
+		return reply_bare(err, REPLY_UNAUTHORIZED);
 	if (x->q.route == NULL)
 		return -1;
 	if (read_wishes(http, x, err) < 0)
@@ -220,6 +214,11 @@ static void note_attempt(struct rapi *r, const struct exchange *x)
 static bool is_gone(void *arg)
 {
 	return https_gone(arg);
+}
+
+static const char *header_of(void *arg, const char *name)
+{
+	return https_header(arg, name);
 }
 
 static int check(struct exchange *x, struct error *err)
@@ -287,6 +286,8 @@ static void work(struct exchange *x, struct https_request *http)
 
 	x->q.gone = is_gone;
 	x->q.gone_arg = http;
+	x->q.header = header_of;
+	x->q.header_arg = http;
 	result = answer(x, http, &err);
 	if (result != NULL)
 		take_result(x, http, result);
@@ -299,9 +300,20 @@ static void work(struct exchange *x, struct https_request *http)
 
 /* --- on the loop: the answer --- */
 
+/* As it is logged: a ticket is a secret. */
+static char *shown_target(const struct https_request *http,
+			  const struct exchange *x)
+{
+	bool secret = x->q.route != NULL && x->q.route->ticket;
+
+	return xstrndup(http->target, secret ? strcspn(http->target, "?")
+					     : strlen(http->target));
+}
+
 static void send_answer(struct rapi *r, struct https_request *http,
 			struct exchange *x, char *headers STEALS)
 {
+	auto_free char *target = shown_target(http, x);
 	bool stream = x->text == NULL; /* it answers by itself */
 	size_t len = stream ? 0 : strlen(x->text);
 
@@ -311,14 +323,14 @@ static void send_answer(struct rapi *r, struct https_request *http,
 			 &(struct access_line){.address = x->address,
 					       .user = x->auth.user,
 					       .method = http->method,
-					       .target = http->target,
+					       .target = target,
 					       .version = http->version,
 					       .status = x->status,
 					       .bytes = len});
 	record_write(&r->record, &(struct record_entry){.address = x->address,
 							.user = x->auth.user,
 							.method = http->method,
-							.target = http->target,
+							.target = target,
 							.http = http,
 							.begin_us = x->begin_us,
 							.status = x->status,
@@ -502,6 +514,31 @@ static WAITS int serve(struct rapi *r, struct exchange *x,
 	return 0;
 }
 
+/* Too many take too many threads. */
+static void limit_consoles(const struct rapi *r, struct exchange *x)
+{
+	if (r->consoles < (unsigned)r->limits.consoles)
+		return;
+	x->status = 503;
+	free(x->text);
+	x->text = reply_error_text(x->status, "Too many consoles are open");
+	relay_free(steal(&x->q.console));
+	buf_done(&x->q.headers);
+}
+
+/* The connection is a console from now on, and this its task. */
+static WAITS void run_console(struct rapi *r, struct https_request *http,
+			      struct exchange *x)
+{
+	auto_free char *lines = xstrdup(http->headers);
+
+	r->consoles++;
+	task_leave();
+	relay_run(x->q.console, http, lines);
+	task_enter();
+	r->consoles--;
+}
+
 static WAITS void handle(void *arg, struct https_request *http)
 {
 	struct rapi *r = arg;
@@ -519,12 +556,18 @@ static WAITS void handle(void *arg, struct https_request *http)
 	x.q.stats = &x.stats;
 	x.pulse = pulse_now(&r->answers.pulse);
 	x.q.way = &r->way;
+	x.q.tickets = &r->tickets;
+	x.q.samples = &r->samples;
 	if (admit(r, http, &x, &err) < 0 || take_turn(r, &x, &err) < 0 ||
 	    serve(r, &x, http, &err) < 0)
 		take_error(&x, &err);
 	pool_give(&r->pool, x.q.luxi);
+	if (x.q.console != NULL)
+		limit_consoles(r, &x);
 	r->stats.running--;
 	finish(r, http, &x);
+	if (x.q.console != NULL)
+		run_console(r, http, &x);
 	exchange_done(&x);
 }
 
@@ -571,6 +614,20 @@ static void on_told(void *arg)
 	login_look(r, false);
 }
 
+const char *rapi_certificate(const struct rapi *r)
+{
+	return r->cert_file != NULL ? r->cert_file
+				    : path(r->paths, PATH_RAPI_PEM);
+}
+
+static bool certificate_changed(struct rapi *r)
+{
+	bool cert = seen_changed(&r->certificate, rapi_certificate(r));
+	bool key = r->key_file != NULL && seen_changed(&r->key, r->key_file);
+
+	return cert || key;
+}
+
 static void look_later(struct rapi *r);
 
 static void on_look(struct timer *t)
@@ -578,8 +635,7 @@ static void on_look(struct timer *t)
 	struct rapi *r = container_of(t, struct rapi, look);
 
 	answers_look(&r->answers, path(r->paths, PATH_PULSE));
-	if (!r->no_ssl &&
-	    seen_changed(&r->certificate, path(r->paths, PATH_RAPI_PEM)))
+	if (!r->no_ssl && certificate_changed(r))
 		read_certificate(r);
 	/* What a crowd of connections took goes back when they have gone. */
 	if (r->stats.running == 0)
@@ -597,23 +653,29 @@ static void look_later(struct rapi *r)
 
 int rapi_start(struct rapi *r, struct error *err)
 {
+	const struct limits *l = &r->limits;
 	struct https_server_config config = {
 		.address = r->address,
 		.port = r->port,
 		.early = true,
-		.cert_file = r->no_ssl ? NULL : path(r->paths, PATH_RAPI_PEM),
+		.cert_file = r->no_ssl ? NULL : rapi_certificate(r),
+		.key_file = r->no_ssl ? NULL : r->key_file,
 		.all_methods = true,
-		.body_max = RAPI_BODY_MAX,
-		.bodies_max = RAPI_BODIES_MAX,
-		.header_max = RAPI_HEADER_MAX,
-		.target_max = RAPI_TARGET_MAX,
-		.idle_s = RAPI_IDLE_S,
-		.first_ms = RAPI_FIRST_MS,
-		.body_ms = RAPI_IDLE_S * 1000,
-		.connections_max = r->connections_max,
-		.connections_per_ip_max = RAPI_CONNECTIONS_PER_IP_MAX,
-		.requests_max = RAPI_REQUESTS_MAX,
-		.streams_max = r->streams_max,
+		.body_max = (size_t)l->body,
+		.bodies_max = (size_t)l->bodies,
+		.header_max = (size_t)l->header,
+		.target_max = (size_t)l->target,
+		.idle_s = (unsigned)l->idle,
+		.first_ms = (unsigned)l->handshake * 1000,
+		.body_ms = (unsigned)l->idle * 1000,
+		.answer_ms = (unsigned)l->answer * 1000,
+		.connections_max = (unsigned)l->clients,
+		/* All clients of a proxy have its address. */
+		.connections_per_ip_max =
+			(unsigned)(r->proxies.n > 0 ? l->clients
+						    : l->clients_per_address),
+		.requests_max = (unsigned)l->requests,
+		.streams_max = (unsigned)l->streams,
 		.refuse = refuse,
 		.quick = quick,
 		.handle = handle,
@@ -624,7 +686,7 @@ int rapi_start(struct rapi *r, struct error *err)
 			    err) < 0 ||
 	    record_open(&r->record, r->paths, err) < 0)
 		return -1;
-	seen_changed(&r->certificate, path(r->paths, PATH_RAPI_PEM));
+	certificate_changed(r);
 	r->server = https_server_create(&config, err);
 	if (r->server == NULL)
 		return -1;
@@ -635,6 +697,7 @@ int rapi_start(struct rapi *r, struct error *err)
 	feed_start(r->feed);
 	look_later(r);
 	answers_look(&r->answers, path(r->paths, PATH_PULSE));
+	sampler_start(r);
 	users_load(&r->users, true);
 	return 0;
 }
@@ -642,6 +705,7 @@ int rapi_start(struct rapi *r, struct error *err)
 void rapi_stop(struct rapi *r)
 {
 	timer_stop(&r->look);
+	sampler_stop(r);
 	if (r->server != NULL)
 		https_server_destroy(steal(&r->server), NULL, NULL);
 	r->logs.stopping = true;

@@ -37,6 +37,7 @@ struct https_call {
 	bool has_file;
 	uint64_t file_size;
 	struct https_stream *stream; /* the reply; NULL: it is none */
+	struct https_raw raw;
 };
 
 /* Replies. */
@@ -118,6 +119,11 @@ static enum MHD_Result answer_call(struct https_call *call)
 	const char *allow =
 		r->allow != NULL ? r->allow : let_in(call->instance->server);
 
+	if (call->raw.taken)
+		return MHD_NO; /* nothing is left to say */
+	if (call->instance->server->config.answer_ms > 0)
+		https_peer_limit(https_peer_of(call->connection),
+				 call->instance->server->config.answer_ms);
 	if (r->status == 0)
 		return answer_text(call->connection,
 				   MHD_HTTP_INTERNAL_SERVER_ERROR, allow,
@@ -218,6 +224,7 @@ static struct https_call *call_create(struct https_instance *i,
 	call->target = xstrdup(peer->target);
 	call->version = xstrdup(version);
 	call->socket = info == NULL ? -1 : info->connect_fd;
+	https_raw_init(&call->raw, peer->connection);
 	call->request = (struct https_request){
 		.call = call,
 		.method = call->method,
@@ -373,14 +380,23 @@ static void drop_file(struct https_call *call)
 	call->has_file = false;
 }
 
+/* A peer that sends a byte of its next request now and then does not keep the
+ * connection for ever. */
+static void limit_next(const struct https_server_config *c,
+		       struct https_peer *peer)
+{
+	if (peer != NULL)
+		https_peer_limit(peer, c->idle_s * 1000 + c->first_ms);
+}
+
 void https_on_completed(void *arg, struct MHD_Connection *connection,
 			void **call_, enum MHD_RequestTerminationCode code)
 {
 	struct https_call *call = *call_;
 	struct https_instance *i = arg;
 
-	(void)connection;
-	(void)code;
+	if (code == MHD_REQUEST_TERMINATED_COMPLETED_OK)
+		limit_next(&i->server->config, https_peer_of(connection));
 	if (call == NULL)
 		return;
 	assert(call->stage != SUSPENDED && list_empty(&call->link));
@@ -390,6 +406,7 @@ void https_on_completed(void *arg, struct MHD_Connection *connection,
 	i->server->bodies -= call->reserved;
 	https_stream_free(call->stream);
 	drop_file(call);
+	https_raw_done(&call->raw);
 	buf_done(&call->body);
 	free(call->request.reply);
 	free(call->request.headers);
@@ -404,6 +421,36 @@ const char *https_header(const struct https_request *request, const char *name)
 {
 	return MHD_lookup_connection_value(request->call->connection,
 					   MHD_HEADER_KIND, name);
+}
+
+struct values {
+	const char *name;
+	struct buf text;
+	bool any;
+};
+
+static enum MHD_Result add_value(void *arg, enum MHD_ValueKind kind,
+				 const char *name, const char *value)
+{
+	struct values *v = arg;
+
+	(void)kind;
+	if (strcasecmp(name, v->name) != 0)
+		return MHD_YES;
+	if (v->any)
+		buf_adds(&v->text, ", ");
+	v->any = true;
+	buf_adds(&v->text, value == NULL ? "" : value);
+	return MHD_YES;
+}
+
+char *https_header_all(const struct https_request *request, const char *name)
+{
+	struct values v = {.name = name};
+
+	MHD_get_connection_values(request->call->connection, MHD_HEADER_KIND,
+				  add_value, &v);
+	return v.any ? buf_steal(&v.text) : NULL;
 }
 
 bool https_gone(const struct https_request *request)
@@ -449,6 +496,11 @@ struct https_stream *https_reply_stream(struct https_request *request,
 	 */
 	buf_done(&call->body);
 	return call->stream;
+}
+
+struct https_raw *https_raw_of(const struct https_request *request)
+{
+	return &request->call->raw;
 }
 
 void https_resume_handled(struct https_instance *i)

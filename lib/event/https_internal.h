@@ -5,7 +5,9 @@
 #ifndef EVENT_HTTPS_INTERNAL_H
 #define EVENT_HTTPS_INTERNAL_H
 
+#include <gnutls/gnutls.h>
 #include <microhttpd.h>
+#include <pthread.h>
 #include <sys/socket.h>
 #include <uv.h>
 
@@ -129,6 +131,19 @@ struct https_stream *https_stream_create(struct https_instance *i,
 /* Let those go on that were woken; and end all. */
 void https_streams_resume(struct https_instance *i);
 void https_streams_end(struct https_server *s);
+
+/* --- https_raw.c: a connection that the handler took over --- */
+
+struct https_raw {
+	bool taken;
+	int socket;
+	gnutls_session_t session; /* NULL: no TLS */
+	pthread_mutex_t lock;	  /* of the session */
+};
+struct https_raw *https_raw_of(const struct https_request *request);
+/* To be freed with https_raw_done(). */
+void https_raw_init(struct https_raw *raw, struct MHD_Connection *connection);
+void https_raw_done(struct https_raw *raw);
 
 /* Let the connections go on whose calls are handled. */
 void https_resume_handled(struct https_instance *i);

@@ -99,12 +99,13 @@ static void on_mhd_log(void *arg, const char *fmt, va_list ap)
 }
 
 static struct MHD_Daemon *start_mhd(struct https_instance *i, const char *cert,
-				    const char *ca)
+				    const char *key, const char *ca)
 {
 	const struct https_server_config *c = &i->server->config;
 	const struct MHD_OptionItem end = {MHD_OPTION_END, 0, NULL};
 	struct MHD_OptionItem tls[] = {
-		{MHD_OPTION_HTTPS_MEM_KEY, 0, mem_unconst(cert)},
+		{MHD_OPTION_HTTPS_MEM_KEY, 0,
+		 mem_unconst(key == NULL ? cert : key)},
 		{MHD_OPTION_HTTPS_MEM_CERT, 0, mem_unconst(cert)},
 		{MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)TLS_PRIORITIES},
 		ca == NULL ? end
@@ -127,12 +128,13 @@ static struct MHD_Daemon *start_mhd(struct https_instance *i, const char *cert,
 		max = c->connections_max + HTTPS_STRANGERS_MAX + LEAVING_MAX;
 		max_per_ip = 0;
 	}
+	/* A daemon that cannot be started closes its socket. */
 	/* clang-format off */
 	return MHD_start_daemon(
 		flags, 0, c->streams_max > 0 ? https_on_accept : NULL, i,
 		https_on_access, i,
 		MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, NULL,
-		MHD_OPTION_LISTEN_SOCKET, i->server->listen_fd,
+		MHD_OPTION_LISTEN_SOCKET, dup(i->server->listen_fd),
 		MHD_OPTION_STRICT_FOR_CLIENT, 1,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, https_head_room(c),
 		MHD_OPTION_CONNECTION_TIMEOUT, c->idle_s,
@@ -165,21 +167,32 @@ static void wipe_p(char **text)
 static struct https_instance *instance_create(struct https_server *s,
 					      struct error *err)
 {
-	__attribute__((cleanup(wipe_p))) char *cert = NULL, *ca = NULL;
+	__attribute__((cleanup(wipe_p))) char *cert = NULL, *key = NULL;
+	auto_free char *ca = NULL;
 	struct https_instance *i;
 
+	/* libmicrohttpd says nothing of what is wrong. */
+	if (s->config.cert_file != NULL &&
+	    tls_check_pair(s->config.cert_file,
+			   s->config.key_file != NULL ? s->config.key_file
+						      : s->config.cert_file,
+			   err) < 0)
+		return NULL;
 	if (s->config.cert_file != NULL &&
 	    (cert = read_pem(s->config.cert_file, err)) == NULL)
 		return NULL;
 	if (s->config.ca_file != NULL &&
 	    (ca = read_pem(s->config.ca_file, err)) == NULL)
 		return NULL;
+	if (s->config.key_file != NULL &&
+	    (key = fs_read(s->config.key_file, PEM_MAX, NULL, err)) == NULL)
+		return NULL;
 	i = xalloc(sizeof(*i));
 	i->server = s;
 	list_init(&i->handled);
 	list_init(&i->streams);
 	list_init(&i->woken);
-	i->mhd = start_mhd(i, cert, ca);
+	i->mhd = start_mhd(i, cert, key, ca);
 	if (i->mhd == NULL) {
 		free(i);
 		error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
@@ -209,6 +222,7 @@ static void server_free(struct https_server *s)
 		close(s->listen_fd);
 	free(mem_unconst(c->address));
 	free(mem_unconst(c->cert_file));
+	free(mem_unconst(c->key_file));
 	free(mem_unconst(c->ca_file));
 	free(s);
 }
@@ -245,7 +259,7 @@ static void instance_close(struct https_instance *i)
 static void instance_retire(struct https_instance *i)
 {
 	i->retired = true;
-	MHD_quiesce_daemon(i->mhd);
+	close(MHD_quiesce_daemon(i->mhd)); /* our copy is still there */
 	https_instance_wake(i);
 }
 
@@ -307,6 +321,8 @@ https_server_create(const struct https_server_config *config, struct error *err)
 	c->address = xstrdup(config->address);
 	if (config->cert_file != NULL)
 		c->cert_file = xstrdup(config->cert_file);
+	if (config->key_file != NULL)
+		c->key_file = xstrdup(config->key_file);
 	if (config->ca_file != NULL)
 		c->ca_file = xstrdup(config->ca_file);
 	if (open_socket(s, err) < 0 ||

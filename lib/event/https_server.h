@@ -8,7 +8,8 @@
  * a byte.  At most requests_max requests run at the same time; further ones
  * wait.  A peer that sends a byte now and then is cut off too: the headers have
  * to be complete HTTPS_FIRST_MS after the connection was made (or its
- * certificate shown), a body HTTPS_BODY_MS after its headers.
+ * certificate shown), those of a further request as long after the time that
+ * it may be idle, a body HTTPS_BODY_MS after its headers.
  *
  * On a server that asks for certificates, connections that have not shown one
  * (strangers) do not count among connections_max.  They have HTTPS_STRANGER_MS
@@ -85,6 +86,7 @@ struct https_server_config {
 	int port;	       /* 0: any */
 	bool early;	       /* even if no interface has the address yet */
 	const char *cert_file; /* PEM: our certificate and key; NULL: plain */
+	const char *key_file;  /* the key; NULL: it is in cert_file */
 	const char *ca_file;   /* signs clients'; NULL: none is asked for */
 	bool reads;	       /* accept GET besides POST and PUT */
 	bool all_methods;      /* the handler decides about the method */
@@ -98,6 +100,8 @@ struct https_server_config {
 	unsigned streams_max;
 	/* 0: HTTPS_FIRST_MS, HTTPS_BODY_MS, HTTPS_STRANGER_MS */
 	unsigned first_ms, body_ms, stranger_ms;
+	/* An answer has to be read within this time; 0: no limit. */
+	unsigned answer_ms;
 
 	/* Called for every request before its body is read, with the digest of
 	 * the verified peer (not NULL when ca_file is set); false: the answer
@@ -120,6 +124,11 @@ struct https_server_config {
 
 /* Value of a request header, NULL if absent.  Only inside handle(). */
 const char *https_header(const struct https_request *request, const char *name);
+
+/* All values of a header that may come more than once, in their order with
+ * commas between, to be freed; NULL if there is none.  Only inside
+ * handle(). */
+char *https_header_all(const struct https_request *request, const char *name);
 
 /* Whether the client has hung up.  Only inside handle(), also beside the
  * loop. */
@@ -152,6 +161,25 @@ struct https_stream *https_reply_stream(struct https_request *request,
 void https_stream_wake(struct https_stream *stream);
 /* How many there are. */
 unsigned https_server_streams(const struct https_server *s);
+
+/* Take the connection over: from now on what the handler writes goes to the
+ * client as it is, and when the handler returns the connection is closed.
+ * Bytes that the client sent behind its request may be lost, so it has to wait
+ * for an answer.  All of these are called from inside handle(), beside the
+ * loop; one thread may read while another one writes. */
+void https_take_over(struct https_request *request);
+
+/* Wait at most wait_ms for bytes: how many came, 0 for none in time, -1 when
+ * the client has gone. */
+ssize_t https_read(struct https_request *request, void *data, size_t size,
+		   unsigned wait_ms);
+
+/* All of it within wait_ms; -1 when the client has gone or does not read. */
+int https_write(struct https_request *request, const void *data, size_t len,
+		unsigned wait_ms);
+
+/* End the connection, which also ends a read in another thread. */
+void https_hang_up(struct https_request *request);
 
 /* Start to listen.  *config and its strings are copied.  NULL with err. */
 struct https_server *

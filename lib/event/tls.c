@@ -198,17 +198,18 @@ char *tls_ca_text(const char *cn, struct error *err)
 	return NULL;
 }
 
-int tls_check(const char *path, bool with_key, struct error *err)
+int tls_check_pair(const char *cert_path, const char *key_path,
+		   struct error *err)
 {
 	auto_pair struct pair p;
 	unsigned char ids[2][64];
 	size_t len[2] = {sizeof(ids[0]), sizeof(ids[1])};
 
 	pair_init(&p);
-	if (read_crt(path, p.crt, err) < 0 ||
-	    (with_key && read_key(path, p.key, err) < 0))
+	if (read_crt(cert_path, p.crt, err) < 0 ||
+	    (key_path != NULL && read_key(key_path, p.key, err) < 0))
 		return -1;
-	if (!with_key)
+	if (key_path == NULL)
 		return 0;
 	if (gnutls_x509_crt_get_key_id(p.crt, 0, ids[0], &len[0]) == 0 &&
 	    gnutls_x509_privkey_get_key_id(p.key, 0, ids[1], &len[1]) == 0 &&
@@ -216,7 +217,12 @@ int tls_check(const char *path, bool with_key, struct error *err)
 		return 0;
 	return error_set(err, ERR_SYSTEM, ECODE_INVAL,
 			 "The private key in %s is not that of the certificate",
-			 path);
+			 key_path);
+}
+
+int tls_check(const char *path, bool with_key, struct error *err)
+{
+	return tls_check_pair(path, with_key ? path : NULL, err);
 }
 
 int tls_validity(const char *path, int64_t *ret_from, int64_t *ret_to,

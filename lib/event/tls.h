@@ -39,6 +39,10 @@ void tls_digest_der(const void *der, size_t len,
 /* 0 if the file has a certificate and, if asked for, its private key. */
 int tls_check(const char *path, bool with_key, struct error *err);
 
+/* The same where the key is in a file of its own; NULL: it is not asked for. */
+int tls_check_pair(const char *cert_path, const char *key_path,
+		   struct error *err);
+
 /* The validity of the file's first certificate, in seconds since 1970. */
 int tls_validity(const char *path, int64_t *ret_from, int64_t *ret_to,
 		 struct error *err);

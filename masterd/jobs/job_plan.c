@@ -241,6 +241,21 @@ static json_t *public_form(const json_t *op)
 	return copy;
 }
 
+/* Whether an opcode with these steps changes nothing. */
+static bool only_looks(const json_t *steps)
+{
+	size_t i;
+	json_t *step;
+
+	json_array_foreach (steps, i, step) {
+		const char *what = json_str(step, "do", "");
+
+		if (!str_eq(what, "look") && !str_eq(what, "say"))
+			return false;
+	}
+	return true;
+}
+
 static WAITS bool plan_op(struct job_plan *p, struct job *j, size_t i,
 			  const json_t *input, json_t *entry)
 {
@@ -266,6 +281,8 @@ static WAITS bool plan_op(struct job_plan *p, struct job *j, size_t i,
 		json_set_str(entry, "unknown", p->unknown);
 	else if (result == NULL)
 		json_object_set_new(entry, "error", job_error_result(&err));
+	else if (only_looks(json_object_get(entry, "steps")))
+		json_object_set(entry, "result", result);
 	free(steal(&p->unknown));
 	return result != NULL;
 }

@@ -83,6 +83,7 @@ void noded_init(struct noded *n, struct paths *paths)
 	cond_init(&n->standby.started);
 	order_init(&n->order);
 	list_init(&n->calls);
+	list_init(&n->consoles);
 	metad_init(&n->metad, paths);
 	peers_init(&n->peers, paths);
 	candidate_init(&n->candidate, disk_real(), paths,

@@ -12,6 +12,7 @@
 #include "lib/base/log_rate.h"
 #include "lib/event/task.h"
 #include "lib/model/files/paths.h"
+#include "noded/core/call_stats.h"
 #include "noded/core/peers.h"
 #include "noded/metad/metad.h"
 #include "noded/replica/candidate.h"
@@ -26,10 +27,13 @@ struct noded {
 	struct candidate candidate;
 	struct order order;
 	struct metad metad;
-	struct list calls; /* struct call, those under way */
-	char *address;	   /* we listen there; NULL in tests */
+	struct list calls;    /* struct call, those under way */
+	struct list consoles; /* struct console, open (noded/instance) */
+	char *address;	      /* we listen there; NULL in tests */
 	int port;
 	struct https_server *server;
+	struct https_server *metrics; /* NULL: nobody may look */
+	struct call_stats stats;
 
 	/* Whether the master daemon runs on this node, serving or standing by.
 	 */

@@ -132,6 +132,14 @@ struct hv_class {
 			   const json_t *node, const json_t *hvparams,
 			   struct error *err);
 
+	/* Where the console of this kind ("vnc", "serial") of a running
+	 * instance is: the path of a UNIX socket, or "ADDRESS:PORT" of this
+	 * host, version 4; to be freed; NULL with err.
+	 * NULL member: no such class of instances has one. */
+	char *(*console_socket)(const struct paths *p, const json_t *instance,
+				const json_t *hvparams, const char *kind,
+				struct error *err);
+
 	/* Migration; NULL members: not supported.  migration_info() of the
 	 * source is a text that the target gets in accept and finalize_dst. */
 	char *(*migration_info)(const struct paths *p, const json_t *instance,

@@ -7,6 +7,9 @@
  * Everything else about instances works as with a real hypervisor, so test
  * clusters need no virtual machines.
  *
+ * Its consoles are UNIX sockets in the run folder, fake-consoles/INSTANCE.KIND,
+ * if somebody listens there.
+ *
  * Migration moves the file: the target makes a new one when it is told that the
  * migration succeeded, and the source removes its own. */
 #include <errno.h>
@@ -325,6 +328,16 @@ static json_t *fake_console(const struct paths *p, const json_t *instance,
 			 "Console not available for fake hypervisor");
 }
 
+/* A test may listen there. */
+static char *fake_console_socket(const struct paths *p, const json_t *instance,
+				 const json_t *hvparams, const char *kind,
+				 struct error *err)
+{
+	(void)hvparams, (void)err;
+	return xprintf("%s/fake-consoles/%s.%s", path(p, PATH_RUN_DIR),
+		       json_str(instance, "name", ""), kind);
+}
+
 static char *fake_migration_info(const struct paths *p, const json_t *instance,
 				 struct error *err)
 {
@@ -402,6 +415,7 @@ const struct hv_class hv_fake = {
 	.hotplug_supported = fake_hotplug_supported,
 	.hotplug = fake_hotplug,
 	.console = fake_console,
+	.console_socket = fake_console_socket,
 	.migration_info = fake_migration_info,
 	.accept = fake_accept,
 	.migrate = fake_migrate,

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A table of addresses; the one that was wrong longest ago makes room. */
+/* A table of addresses; the one that was wrong longest ago makes room.  Who has
+ * an IPv6 address has 2^64 of them, so only its first half counts. */
 #include "rapi/access/guard.h"
 
+#include <arpa/inet.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,8 +12,24 @@
 
 #define DOUBLINGS_MAX 10
 
-static struct guard_entry *find(struct guard *g, const char *address)
+#define NETWORK_BYTES 8
+
+static void key_of(const char *address, char ret[GUARD_ADDRESS_MAX])
 {
+	unsigned char bytes[16];
+
+	snprintf(ret, GUARD_ADDRESS_MAX, "%s", address);
+	if (inet_pton(AF_INET6, address, bytes) != 1)
+		return;
+	memset(bytes + NETWORK_BYTES, 0, sizeof(bytes) - NETWORK_BYTES);
+	inet_ntop(AF_INET6, bytes, ret, GUARD_ADDRESS_MAX);
+}
+
+static struct guard_entry *find(struct guard *g, const char *from)
+{
+	char address[GUARD_ADDRESS_MAX];
+
+	key_of(from, address);
 	for (size_t i = 0; i < GUARD_ADDRESSES; i++)
 		if (g->entries[i].wrong > 0 &&
 		    strcmp(g->entries[i].address, address) == 0)
@@ -74,7 +92,7 @@ void guard_wrong(struct guard *g, const char *address, const char *user,
 	if (e == NULL) {
 		e = oldest(g);
 		*e = (struct guard_entry){.next_us = now_us};
-		snprintf(e->address, sizeof(e->address), "%s", address);
+		key_of(address, e->address);
 	}
 	e->wrong++;
 	e->last_us = now_us;

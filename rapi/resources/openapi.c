@@ -76,6 +76,17 @@ static void add_set(json_t *list, const struct route_set *set)
 	}
 }
 
+/* Arguments that are texts. */
+static void add_texts(json_t *list, const char *names)
+{
+	auto_strv struct strv all = {0};
+
+	str_split(&all, names, ',');
+	for (size_t i = 0; i < all.n; i++)
+		add_query(list, all.items[i],
+			  json_make("{s:s}", "type", "string"), false);
+}
+
 /* What lists take. */
 static void add_shape(json_t *list)
 {
@@ -98,8 +109,10 @@ static json_t *parameters(const struct route *r)
 	add_path(list, r->path);
 	for (size_t i = 0; i < ROUTE_SETS_MAX && r->sets[i].param; i++)
 		add_set(list, &r->sets[i]);
-	if (r->run == resource_list)
+	if (r->run == resource_list || r->run == resource_history)
 		add_shape(list);
+	if (r->takes != NULL)
+		add_texts(list, r->takes);
 	if (r->run == resource_query)
 		add_query(list, "fields", json_make("{s:s}", "type", "string"),
 			  true);

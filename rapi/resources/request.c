@@ -7,6 +7,7 @@
 
 #include "lib/client/luxi.h"
 #include "lib/json/json.h"
+#include "rapi/console/relay.h"
 #include "rapi/resources/reply.h"
 
 /* What the values of a body may take in memory; the longest one that a client
@@ -20,6 +21,7 @@ void request_done(struct request *q)
 	json_decref(q->body);
 	buf_done(&q->headers);
 	free(q->text);
+	relay_free(q->console);
 }
 
 /* "application/json", also with parameters behind it. */
@@ -51,15 +53,19 @@ int request_read_body(struct request *q, const char *type, const char *text,
 	return 0;
 }
 
-/* Where the master is on another node, by way of the relay. */
-static struct luxi *connect_to_master(const struct request_way *way,
-				      struct error *err)
+struct luxi *request_connect(const struct request_way *way,
+			     const char **ret_socket, struct error *err)
 {
-	struct luxi *luxi = luxi_connect(way->luxi_socket, err);
+	const char *socket = way->luxi_socket;
+	struct luxi *luxi = luxi_connect(socket, err);
 	struct error ignored;
 
-	if (luxi == NULL && way->relay_socket != NULL)
-		luxi = luxi_connect(way->relay_socket, &ignored);
+	if (luxi == NULL && way->relay_socket != NULL) {
+		socket = way->relay_socket;
+		luxi = luxi_connect(socket, &ignored);
+	}
+	if (luxi != NULL && ret_socket != NULL)
+		*ret_socket = socket;
 	return luxi;
 }
 
@@ -70,7 +76,7 @@ json_t *request_way_call(const struct request_way *way, struct luxi **luxi,
 	json_t *result;
 
 	if (*luxi == NULL)
-		*luxi = connect_to_master(way, err);
+		*luxi = request_connect(way, NULL, err);
 	if (*luxi == NULL) {
 		json_decref(args);
 		return NULL;
@@ -113,7 +119,7 @@ int request_call_text(struct request *q, const char *method,
 		      json_t *args STEALS, struct buf *ret, struct error *err)
 {
 	if (q->luxi == NULL)
-		q->luxi = connect_to_master(q->way, err);
+		q->luxi = request_connect(q->way, NULL, err);
 	if (q->luxi == NULL) {
 		json_decref(args);
 		return -1;

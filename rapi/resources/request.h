@@ -14,9 +14,12 @@
 #include "rapi/resources/args.h"
 #include "rapi/resources/hash.h"
 
+struct console;
 struct luxi;
 struct route;
+struct samples;
 struct stats;
+struct tickets;
 
 /* How the master is asked. */
 struct request_way {
@@ -48,6 +51,15 @@ struct request {
 	char *text;	    /* in place of JSON, of this type */
 	const char *type;
 
+	struct samples *samples; /* of the last day; NULL: none */
+	struct tickets *tickets; /* for consoles; NULL: there are none */
+	/* With the status 101: what the connection becomes. */
+	struct console *console;
+
+	/* The value of a header of the request; may be NULL. */
+	const char *(*header)(void *arg, const char *name);
+	void *header_arg;
+
 	/* Whether nobody waits for the answer any more; may be NULL. */
 	bool (*gone)(void *arg);
 	void *gone_arg;
@@ -59,6 +71,11 @@ void request_done(struct request *q);
 /* Read the body: text of this Content-Type (NULL: there was none). */
 int request_read_body(struct request *q, const char *type, const char *text,
 		      size_t len, struct error *err);
+
+/* A connection to the master, by way of the relay where it is on another node;
+ * *ret_socket (may be NULL) is the socket.  NULL with err. */
+struct luxi *request_connect(const struct request_way *way,
+			     const char **ret_socket, struct error *err);
 
 /* A LUXI call.  Connects first where that is needed. */
 json_t *request_call(struct request *q, const char *method, json_t *args STEALS,

@@ -24,11 +24,18 @@ struct resource_kind {
 	bool locks;	     /* the call has a third argument */
 	const char *same[2]; /* the second is another name of the first */
 	bool has_memory;     /* beparams get "memory" */
+
+	/* Of lists that are always shaped: */
+	int64_t page;	    /* so many without a limit; 0: all */
+	const char *always; /* a field that is always asked for */
+	/* Narrow the filter (NULL: none) by arguments of its own. */
+	int (*narrow)(const struct request *q, json_t **qfilter,
+		      struct error *err);
 };
 
 extern const struct resource_kind resource_kind_instance, resource_kind_node,
 	resource_kind_group, resource_kind_network, resource_kind_job,
-	resource_kind_filter;
+	resource_kind_filter, resource_kind_history;
 
 /* The answer's JSON, to be freed; NULL with err. */
 #define RESOURCE(name) json_t *name(struct request *q, struct error *err)
@@ -64,6 +71,10 @@ RESOURCE(resource_job_log);
 RESOURCE(resource_job_plan);
 RESOURCE(resource_os);
 
+/* The history of jobs, and the check of its archive: resource_history.c. */
+RESOURCE(resource_history);
+RESOURCE(resource_history_verify);
+
 /* Submit a job of the route's opcode, or of several: its id. */
 RESOURCE(resource_submit);
 RESOURCE(resource_reinstall);
@@ -87,6 +98,26 @@ RESOURCE(resource_session_end);
 /* Of streams: how those who do not come to it are told; never called for
  * others. */
 RESOURCE(resource_events);
+
+/* Where instances would be placed, without a job: resource_placement.c. */
+RESOURCE(resource_placement);
+
+/* What hspace and hbal compute; the latter also as jobs: resource_capacity.c,
+ * resource_balance.c. */
+RESOURCE(resource_capacity);
+RESOURCE(resource_balance);
+RESOURCE(resource_balance_run);
+
+/* The wanted state of an instance: resource_wanted.c. */
+RESOURCE(resource_wanted);
+
+/* A ticket for the console of an instance, and the way to it:
+ * resource_console.c. */
+RESOURCE(resource_console_ticket);
+RESOURCE(resource_console_ws);
+
+/* Figures of the last day: resource_samples.c. */
+RESOURCE(resource_samples);
 
 /* For probes, monitoring and tools. */
 RESOURCE(resource_alive);

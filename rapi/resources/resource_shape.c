@@ -72,12 +72,15 @@ static void add_column(json_t *columns, const char *name)
 static int read_order(const struct request *q, struct shape *s,
 		      struct error *err)
 {
+	const struct resource_kind *kind = q->route->kind;
+
 	s->sort = args_get(&q->args, "sort");
 	s->after = args_get(&q->args, "after");
 	s->down = s->sort != NULL && *s->sort == '-';
 	if (s->down)
 		s->sort++;
-	if (args_int(&q->args, "limit", LIMIT_MAX, &s->limit, err) < 0)
+	if (args_int(&q->args, "limit", kind->page > 0 ? kind->page : LIMIT_MAX,
+		     &s->limit, err) < 0)
 		return -1;
 	if (s->limit < 1 || s->limit > LIMIT_MAX)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
@@ -91,6 +94,7 @@ static int read_order(const struct request *q, struct shape *s,
 static int read_shape(const struct request *q, bool bulk, struct shape *ret,
 		      struct error *err)
 {
+	const struct resource_kind *kind = q->route->kind;
 	const char *filter = args_get(&q->args, "filter");
 
 	if (read_order(q, ret, err) < 0)
@@ -100,9 +104,13 @@ static int read_shape(const struct request *q, bool bulk, struct shape *ret,
 		if (ret->qfilter == NULL)
 			return error_wrap_as(err, ERR_PREREQ, "filter");
 	}
+	if (kind->narrow != NULL && kind->narrow(q, &ret->qfilter, err) < 0)
+		return -1;
 	ret->fields = fields_of(q, bulk);
 	ret->columns = json_copy(ret->fields);
-	add_column(ret->columns, q->route->kind->name_field);
+	add_column(ret->columns, kind->name_field);
+	if (kind->always != NULL)
+		add_column(ret->columns, kind->always);
 	if (ret->sort != NULL)
 		add_column(ret->columns, ret->sort);
 	return 0;

@@ -36,6 +36,9 @@
 #param, SOURCE_TEXT, .arg = #param                             \
 	}
 #define DRY_RUN FLAG_AS(dry_run, "dry-run")
+#define BALANCE                                                                \
+	"group,max_steps,evac_mode,no_disk_moves,no_instance_moves,"           \
+	"ignore_soft_errors"
 #define ROUTE(how, where, called, needs, ...)                                  \
 	{.method = #how,                                                       \
 	 .path = where,                                                        \

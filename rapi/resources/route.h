@@ -60,7 +60,8 @@ struct route {
 	const char *method, *path;
 	const char *name; /* of the resource; jobs have it in their reason */
 	unsigned rights;
-	bool jobs; /* its answer is the id of a job that it submits */
+	bool ticket; /* who has one for it needs no password */
+	bool jobs;   /* its answer is the id of a job that it submits */
 	enum route_stream stream;
 	bool session; /* user and password may be in the body */
 
@@ -80,6 +81,7 @@ struct route {
 	struct {
 		const char *from, *to;
 	} renames[ROUTE_RENAMES_MAX];
+	const char *takes; /* names of further arguments, for the description */
 	const char *forbidden; /* a parameter that must not be set */
 };
 

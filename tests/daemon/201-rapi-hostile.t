@@ -13,9 +13,65 @@ until_true 10 is_running
 python3 "$(dirname "$0")/rapi_hostile.py" "$api_address" \
     "$(cat "$(root node1)/var/run/ganeti/ganeti-rapi.pid")" "$delay" >"$VC/tap"
 cat "$VC/tap"
+tap_n=$(grep -cE '^(not )?ok ' "$VC/tap")
+here=$(dirname "$0")
+
+# more SCRIPT: what it prints, with numbers that go on
+more() {
+    python3 "$here/$1" "$api_address" \
+        "$(cat "$(root node1)/var/run/ganeti/ganeti-rapi.pid")" "$delay" >"$VC/more"
+    while read -r point; do
+        case $point in
+        "ok "*) tap_point 0 "${point#* - }" ;;
+        "not ok "*) tap_point 1 "${point#* - }" ;;
+        *) echo "$point" ;;
+        esac
+    done <"$VC/more"
+}
+
+# again OPTION...: another daemon in place of the one that runs
+again() {
+    "$BIN/gnt-vcluster" stop "$VC" node1 rapi
+    GANETI_RAPI_PORT=5080 on node1 "$BIN/gantry-rapi" "$@"
+}
+
+# --- small limits, and those who take their time ---
+
+again --limit=handshake=2 --limit=idle=2 --limit=answer=3 --limit=clients=50 \
+    --limit=header=1K --limit=target=512 --limit=body=2K
+more rapi_limits.py
+fails "a limit that is none" on node1 "$BIN/gantry-rapi" --limit=body=0
+fails "or has no name" on node1 "$BIN/gantry-rapi" --limit=5
+
+# --- the master goes, while somebody waits for it and before ---
+
+again
+m gnt-job cancel --kill --yes-do-it "$delay" >/dev/null 2>&1
+delay=$(m gnt-debug delay --submit --print-jobid 60 2>/dev/null | head -1)
+until_true 10 is_running
+curl -sk --max-time 60 -u rw:secret -o "$VC/waited" -w '%{http_code}' \
+    -X GET -H 'Content-Type: application/json' --data \
+    '{"fields": ["status"], "previous_job_info": ["running"], "previous_log_serial": 1000000}' \
+    "$api/2/jobs/$delay/wait" >"$VC/status" &
+waiting=$!
+curl -sk --max-time 60 -u rw:secret -o "$VC/waited2" -w '%{http_code}' -X PUT \
+    -H 'Prefer: wait=60' "$api/2/instances/nosuch/shutdown" >/dev/null
+curl -sk --max-time 60 -u rw:secret -o "$VC/waited2" -w '%{http_code}' -X PUT \
+    -H 'Prefer: wait=60' "$api/2/tags?tag=x" >"$VC/status2" &
+waiting2=$!
+is_waiting() {
+    [ "$(curl -sk "$api/metrics" | sed -n 's/^gantry_rapi_requests_running //p')" -ge 2 ]
+}
+until_true 10 is_waiting
+"$BIN/gnt-vcluster" kill "$VC" node1 masterd
+wait "$waiting" "$waiting2"
+is "$(cat "$VC/status")" 502 "who waits for a job hears that the master has gone"
+like "$(cat "$VC/status2")" '^(502|200)$' "also for one of his own"
+more rapi_gone.py
+"$BIN/gnt-vcluster" start "$VC" node1 masterd
+answers "and when it is back all is well" 200 GET /2/nodes
 m gnt-job cancel --kill --yes-do-it "$delay" >/dev/null 2>&1
 logs=$(root node1)/var/log/ganeti
-tap_n=$(grep -cE '^(not )?ok ' "$VC/tap")
 is "$(cat "$logs"/rapi-*.log | grep -c -a -e hunter2 -e aHVudGVyMg)" 0 \
     "no password is in a log"
 is "$(LC_ALL=C grep -c -a '[^ -~]' "$logs/rapi-access.log")" 0 \

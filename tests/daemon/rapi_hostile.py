@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import re
+import resource
 import socket
 import ssl
 import sys
@@ -30,14 +31,17 @@ def point(good, name, why=""):
         print("#", str(why)[:500])
 
 
+# Takes any certificate.  One for all, as it takes long to make.
+CONTEXT = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+CONTEXT.check_hostname = False
+CONTEXT.verify_mode = ssl.CERT_NONE
+
+
 def connect(limit_s=LIMIT_S, source=None):
-    context = ssl.create_default_context()
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
     raw = socket.create_connection((HOST, int(PORT)), timeout=limit_s,
                                    source_address=(source, 0) if source
                                    else None)
-    return context.wrap_socket(raw)
+    return CONTEXT.wrap_socket(raw)
 
 
 def receive(sock):
@@ -209,6 +213,11 @@ def guessing():
     took = time.monotonic() - begin
     tried = statuses.count(401)
     point(set(statuses) == {401, 429}, "who guesses is sent away", statuses)
+    for name in (b"nobody:x", b"rw:", b":", b"rw", b"\xff\xfe:x",
+                 b"rw:secret\0"):
+        header = b"Authorization: Basic " + base64.b64encode(name) + b"\r\n"
+        got, _ = ask(request(b"GET /2/nodes", header, auth=False))
+        point(got in (401, 429), f"nor as {name!r}", got)
     point(tried <= 20 and took >= 2, "after few attempts",
           f"{tried} in {took:.1f} s")
     got, _ = ask(request(b"GET /2/nodes", auth=False))
@@ -269,6 +278,17 @@ def never_reads():
         sock.close()
 
 
+def is_served(name):
+    """Somebody else gets an answer, sooner or later."""
+    limit, got = time.monotonic() + LIMIT_S, 0
+    while got != 200 and time.monotonic() < limit:
+        try:
+            got, _ = ask(request(b"GET /2/nodes"))
+        except OSError:
+            pass
+    point(got == 200, name, got)
+
+
 def crowd():
     """More connections than an address may have."""
     held = []
@@ -280,13 +300,25 @@ def crowd():
             break
     for sock in held:
         sock.close()
-    limit, got = time.monotonic() + LIMIT_S, 0
-    while got != 200 and time.monotonic() < limit:
-        try:
-            got, _ = ask(request(b"GET /2/nodes"))
-        except OSError:
-            pass
-    point(got == 200, "a crowd that leaves leaves room", got)
+    is_served("a crowd that leaves leaves room")
+
+
+def many(n=5000):
+    """Thousands of connections from many addresses, which say nothing."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (
+        resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    before, held = memory_kib(), []
+    for i in range(n):
+        sock = socket.socket()
+        sock.setblocking(False)
+        sock.bind((f"127.9.{10 + i // 100}.1", 0))
+        sock.connect_ex((HOST, int(PORT)))
+        held.append(sock)
+    is_served(f"{n} silent connections end, and others are served")
+    point(memory_kib() - before < GROWTH_KIB, "within the memory",
+          f"{before} KiB, then {memory_kib()}")
+    for sock in held:
+        sock.close()
 
 
 def waiters():
@@ -320,6 +352,7 @@ def main():
     silent_and_slow()
     never_reads()
     crowd()
+    many()
     before = memory_kib()
     for _ in range(3):
         ask(with_body(b"POST /2/groups", b"[" + b"0," * ((5 << 20) - 1)))
@@ -332,4 +365,5 @@ def main():
     guessing()
 
 
-main()
+if __name__ == "__main__":
+    main()

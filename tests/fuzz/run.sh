@@ -17,9 +17,11 @@ sed -n 's/^LUXI(\([A-Za-z]*\),.*/"\\"\1\\""/p' \
 cat "$here"/corpus/hail/* | grep -o '"[a-z][a-z_-]*"' | sort -u |
     sed 's/"\(.*\)"/"\\"\1\\""/' >"$build/hail.dict"
 echo '"|"' >"$build/text.dict"
+cp "$build/opcode.dict" "$build/rapi.dict"
+cp "$build/text.dict" "$build/websocket.dict"
 cd "$build"
 status=0
-for name in luxi opcode hail text; do
+for name in luxi opcode hail text rapi websocket; do
     mkdir -p "corpus/$name"
     echo "fuzz_$name, $seconds s"
     "tests/fuzz/fuzz_$name" -max_total_time="$seconds" -timeout=10 \

@@ -63,7 +63,7 @@ LEFT = [
                  "masterd/lu/replace/instance_replace_disks_own.c": "copy"}),
     ("an answer to a client, or the message of a LUXI call",
      "row result values part message lock entry",
-     {"masterd/jobs/job_plan.c": "r->op",
+     {"masterd/jobs/job_plan.c": "r->op step",
       "masterd/jobs/job_plan_steps.c": "last before step arg change",
       "masterd/luxi/luxi_why.c": "step",
       "masterd/query/query_cluster.c": "info",

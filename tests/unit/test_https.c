@@ -330,6 +330,39 @@ Test(https, old_and_new_certificates_are_good_together)
 	free(retired.reply);
 }
 
+/* The key of one file behind the certificate of the other; to be freed. */
+static char *mixed(const char *cert_file, const char *key_file)
+{
+	auto_free char *certs = pair_file("certs.pem");
+	struct error err;
+	auto_free char *key = fs_read(key_file, 100000, NULL, &err);
+	auto_free char *cert = NULL;
+	const char *begin = key;
+
+	cr_assert_eq(tls_write_certs(certs, &cert_file, 1, 0600, &err), 0);
+	cert = fs_read(certs, 100000, NULL, &err);
+	while (strncmp(begin, "-----BEGIN CERTIFICATE", 22) == 0 ||
+	       strncmp(begin, "-----BEGIN ", 11) != 0)
+		begin++;
+	return xprintf("%s%s", cert, begin);
+}
+
+Test(https, a_key_that_does_not_fit_changes_nothing)
+{
+	auto_free char *other = pair_file("other.pem");
+	auto_free char *text = mixed(other, pair.ca);
+	struct call after = {.path = "/echo", .body = "x"};
+	struct error err;
+
+	after.client = https_client_create(pair.node, pair.ca, &err);
+	cr_assert_eq(fs_write_atomic(pair.ca, text, strlen(text), 0400, &err),
+		     0);
+	cr_assert_eq(https_server_reload(pair.server, NULL, &err), -1);
+	cr_assert_not_null(strstr(err.text, "private key"), "%s", err.text);
+	call_expect(&after, 200, "x");
+	https_client_destroy(after.client);
+}
+
 Test(https, bad_certificates_are_told)
 {
 	auto_free char *empty = pair_file("empty");

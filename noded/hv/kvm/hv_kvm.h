@@ -161,6 +161,11 @@ int kvm_add_display(const struct paths *p, struct strv *argv,
 int kvm_display_orders(const json_t *instance, const json_t *hv, json_t *orders,
 		       struct error *err);
 
+/* As the class's console_socket(). */
+char *kvm_console_socket(const struct paths *p, const json_t *instance,
+			 const json_t *hvparams, const char *kind,
+			 struct error *err);
+
 /* Where to look at it, as the class's console(). */
 json_t *kvm_console(const struct paths *p, const json_t *instance,
 		    const json_t *node, const json_t *hvparams,

@@ -361,3 +361,32 @@ json_t *kvm_console(const struct paths *p, const json_t *instance,
 	return json_make("{s:s, s:o}", "kind", "msg", "message",
 			 json_sprintf("No serial shell for instance %s", name));
 }
+
+char *kvm_console_socket(const struct paths *p, const json_t *instance,
+			 const json_t *hvparams, const char *kind,
+			 struct error *err)
+{
+	const char *name = json_str(instance, "name", "");
+	const char *vnc = json_str(hvparams, "vnc_bind_address", "");
+	int64_t port = json_int(instance, "network_port", 0);
+	struct in_addr address;
+
+	if (strcmp(kind, "serial") == 0 &&
+	    json_bool(hvparams, "serial_console", true))
+		return kvm_file(p, "ctrl", name, ".serial");
+	if (strcmp(kind, "vnc") == 0 && *vnc == '/')
+		return xprintf("%s/%s.vnc", vnc, name);
+	if (strcmp(kind, "vnc") == 0 && port > 0 &&
+	    inet_pton(AF_INET, vnc, &address) == 1)
+		return xprintf("%s:%jd",
+			       address.s_addr == INADDR_ANY ? "127.0.0.1" : vnc,
+			       (intmax_t)port);
+	error_set(err, ERR_HYPERVISOR, NULL,
+		  strcmp(kind, "vnc") == 0
+			  ? "The VNC of instance %s is nothing that can be "
+			    "relayed: its vnc_bind_address is neither a folder "
+			    "nor an address of version 4"
+			  : "Instance %s has no serial console",
+		  name);
+	return NULL;
+}

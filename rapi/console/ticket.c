@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* All places are compared, each in a time that says nothing about where the
+ * secrets differ. */
+#include "rapi/console/ticket.h"
+
+#include <gnutls/gnutls.h>
+#include <string.h>
+
+#include "lib/base/mem.h"
+#include "lib/base/random.h"
+#include "lib/base/str.h"
+
+static void forget(struct ticket *t)
+{
+	free(t->instance);
+	free(t->kind);
+	*t = (struct ticket){0};
+}
+
+void tickets_init(struct tickets *t)
+{
+	*t = (struct tickets){.all = {{{0}}}};
+	pthread_mutex_init(&t->lock, NULL);
+}
+
+void tickets_done(struct tickets *t)
+{
+	for (size_t i = 0; i < TICKETS_MAX; i++)
+		forget(&t->all[i]);
+	pthread_mutex_destroy(&t->lock);
+}
+
+static void make_secret(char ret[TICKET_HEX])
+{
+	static const char digits[] = "0123456789abcdef";
+	unsigned char bytes[TICKET_BYTES];
+
+	random_bytes(bytes, sizeof(bytes));
+	for (size_t i = 0; i < TICKET_BYTES; i++) {
+		ret[2 * i] = digits[bytes[i] >> 4];
+		ret[2 * i + 1] = digits[bytes[i] & 15];
+	}
+	ret[TICKET_HEX - 1] = '\0';
+}
+
+/* The one that ends first; a free place has no end at all. */
+static struct ticket *oldest(struct tickets *t)
+{
+	struct ticket *found = &t->all[0];
+
+	for (size_t i = 1; i < TICKETS_MAX; i++)
+		if (t->all[i].until_us < found->until_us)
+			found = &t->all[i];
+	return found;
+}
+
+void tickets_give(struct tickets *t, const char *instance, const char *kind,
+		  int64_t now_us, char ret_secret[TICKET_HEX])
+{
+	struct ticket *place;
+
+	make_secret(ret_secret);
+	pthread_mutex_lock(&t->lock);
+	place = oldest(t);
+	forget(place);
+	memcpy(place->secret, ret_secret, TICKET_HEX);
+	place->instance = xstrdup(instance);
+	place->kind = xstrdup(kind);
+	place->until_us = now_us + TICKET_S * INT64_C(1000000);
+	pthread_mutex_unlock(&t->lock);
+}
+
+static struct ticket *find(struct tickets *t, const char *secret)
+{
+	struct ticket *found = NULL;
+
+	if (strlen(secret) != TICKET_HEX - 1)
+		return NULL;
+	for (size_t i = 0; i < TICKETS_MAX; i++)
+		if (gnutls_memcmp(t->all[i].secret, secret, TICKET_HEX) == 0)
+			found = &t->all[i];
+	return found;
+}
+
+char *tickets_take(struct tickets *t, const char *secret, const char *instance,
+		   int64_t now_us)
+{
+	struct ticket *ticket;
+	char *kind = NULL;
+
+	pthread_mutex_lock(&t->lock);
+	ticket = find(t, secret);
+	if (ticket != NULL && ticket->until_us >= now_us &&
+	    str_eq(ticket->instance, instance))
+		kind = steal(&ticket->kind);
+	/* One try is all that there is. */
+	if (ticket != NULL)
+		forget(ticket);
+	pthread_mutex_unlock(&t->lock);
+	return kind;
+}
