@@ -302,6 +302,16 @@ struct leaver {
 	json_t *node;
 };
 
+static void forget_name(struct strv *v, const char *name)
+{
+	auto_strv struct strv old = *v;
+
+	*v = (struct strv){0};
+	for (size_t i = 0; i < old.n; i++)
+		if (!str_eq(old.items[i], name))
+			strv_add(v, old.items[i]);
+}
+
 static WAITS void dismiss_task(void *arg)
 {
 	auto_free struct leaver *leaver = arg;
@@ -314,6 +324,7 @@ static WAITS void dismiss_task(void *arg)
 	if (done == NULL)
 		log_warning("Node %s failed to demote itself: %s",
 			    node_name(node), err.text);
+	forget_name(&q->dismissed, node_name(node));
 	q->n_seeing--;
 	cond_signal(&q->ended);
 }
@@ -330,6 +341,7 @@ static void begin_to_dismiss(struct quorum *q, const char *name)
 	}
 	leaver = xalloc(sizeof(*leaver));
 	*leaver = (struct leaver){.q = q, .node = node};
+	strv_add(&q->dismissed, name);
 	q->n_seeing++;
 	task_spawn("dismiss", dismiss_task, leaver);
 }
@@ -350,12 +362,34 @@ static void dismiss_leavers(struct quorum *q,
 			begin_to_dismiss(q, leaving.items[i]);
 }
 
+/* Also when nobody has asked for it, as a former master had, for example. */
+static void note_leavers(struct quorum *q, const struct raft_members *now,
+			 const struct raft_members *wanted)
+{
+	const struct raft_ids *lists[] = {&now->voters, &now->learners};
+
+	for (size_t k = 0; k < 2; k++)
+		for (size_t i = 0; i < lists[k]->n; i++) {
+			uint64_t id = lists[k]->ids[i];
+			auto_json json_t *node = NULL;
+
+			if (raft_members_have(wanted, id) ||
+			    is_candidate(q, id))
+				continue;
+			node = quorum_configured(q, id);
+			if (node != NULL)
+				strv_add_unique(&q->leaving, node_name(node));
+		}
+}
+
 bool quorum_dismiss(struct quorum *q, const char *name)
 {
 	struct consensus_status now;
 
 	if (q->log == NULL || !q->members_run)
 		return false;
+	if (strv_has(&q->dismissed, name))
+		return true;
 	consensus_status(q->log, &now);
 	if (!now.raft.changing &&
 	    member_of(&now.raft.members, quorum_node_hash(name)) == 0)
@@ -380,8 +414,10 @@ static void step(struct quorum *q)
 	if (!now.raft.changing && now.raft.transfer_to == 0 && !q->turning) {
 		find_wanted(q, &now, &wanted);
 		if (!is_same(&wanted, &now.raft.members) &&
-		    consensus_change_members(q->log, &wanted) == 0)
+		    consensus_change_members(q->log, &wanted) == 0) {
+			note_leavers(q, &now.raft.members, &wanted);
 			log_members(&wanted);
+		}
 	}
 	see_to_missing(q, &now);
 	consensus_status(q->log, &now);
@@ -413,7 +449,8 @@ static bool is_settling(struct quorum *q)
 	consensus_status(q->log, &now);
 	quorum_nodes_refresh(q);
 	find_wanted(q, &now, &wanted);
-	if (now.raft.changing || !is_same(&wanted, &now.raft.members))
+	if (now.raft.changing || !is_same(&wanted, &now.raft.members) ||
+	    q->dismissed.n > 0)
 		return true;
 	for (size_t i = 0; i < q->n_candidates; i++) {
 		const struct quorum_candidate *c = &q->candidates[i];

@@ -41,8 +41,9 @@ struct quorum {
 	/* The task that changes the membership. */
 	bool members_run;
 	unsigned n_seeing; /* tasks that ask candidates, or dismiss nodes */
-	struct strv
-		leaving; /* nodes to be dismissed when they are no members */
+	/* Nodes that are to be told that they are no candidates, when they are no
+	 * members, and those that are just being told. */
+	struct strv leaving, dismissed;
 	struct cond kick, ended;
 
 	/* It ends: the files are being written, somebody looks whether that

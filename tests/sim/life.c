@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/log.h"
 #include "lib/base/random.h"
 #include "lib/json/json.h"
 #include "masterd/config/config.h"
@@ -15,6 +16,8 @@
 #define HEAL_S 7200
 /* Files follow the journal within this. */
 #define FILES_S 60
+/* What a failed job has left is cleared up within this. */
+#define CLEARED_S 3
 #define ALONE_US 60000000
 
 static struct sim_node *serving(struct life *l)
@@ -191,10 +194,19 @@ static bool settle(struct life *l, struct strv *ret_copies)
 			continue;
 		strv_done(ret_copies);
 		check_copies(l, ret_copies);
-		if (ret_copies->n == 0)
+		if (ret_copies->n == 0 && quiet_s > CLEARED_S)
 			break;
 	}
 	return quiet_s > 0;
+}
+
+static bool tell_job(const struct job *j, void *arg)
+{
+	(void)arg;
+	log_info("job %ju %s: %s: %s", (uintmax_t)j->id, j->ops[0].summary,
+		 job_state_name(job_status(j)),
+		 j->ops[0].result == NULL ? "" : j->ops[0].result);
+	return true;
 }
 
 static void heal(struct life *l, struct strv *ret)
@@ -210,6 +222,7 @@ static void heal(struct life *l, struct strv *ret)
 	}
 	for (size_t i = 0; i < copies.n; i++)
 		strv_add(ret, copies.items[i]);
+	queue_each(l->s.master->queue, tell_job, NULL);
 	orders_check(l, ret);
 	check_cluster(l, ret);
 }

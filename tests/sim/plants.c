@@ -82,15 +82,6 @@ bool __wrap_quorum_leads(const struct quorum *q, uint64_t *ret_term)
 	return status.raft.role == RAFT_LEADER;
 }
 
-struct wal_mark __wrap_wal_mark(const struct wal *w);
-
-/* Nobody knows what others have said, so an old disk is not noticed. */
-struct wal_mark __wrap_wal_mark(const struct wal *w)
-{
-	(void)w;
-	return (struct wal_mark){0};
-}
-
 struct change {
 	struct consensus *c;
 	char *data;

@@ -160,7 +160,6 @@ Test(candidates, the_old_ones_stay_until_the_new_ones_have_joined)
 Test(candidates, and_go_when_these_have)
 {
 	replace_candidates();
-	dismiss_old_ones();
 	cut(0x18);
 	commit(MINUTE_MS);
 	cut(0);
