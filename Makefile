@@ -35,7 +35,7 @@ SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 APT = $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
 INSTALL = $(APT) install -y -q --no-install-recommends
 
-.PHONY: all deps deps-build demo test test-quick test-compat test-hosts coverage fuzz kill-rounds sim \
+.PHONY: all deps deps-build demo test test-quick test-compat test-hosts test-xen coverage fuzz kill-rounds sim \
 	schedules raft-lives log-lives bench bench-htools compat-page install clean
 all: $(BUILD)/build.ninja
 	ninja -C $(BUILD)
@@ -82,6 +82,13 @@ test-hosts: deps
 	ninja -C build-sim
 	ON_HOSTS=1 meson test -C build-sim --suite daemon --no-suite hosts \
 		--print-errorlogs
+
+# Real nodes of Xen, emulated, which ../shared/testbed builds and boots: ten
+# minutes, and ten more for the first time.
+test-xen: deps-build
+	test -f build-sim/build.ninja || CC="$(CC)" meson setup build-sim
+	ninja -C build-sim tests/hv_drive
+	tests/xen/run.sh build-sim
 
 # Lines that the tests run, by room; with real processes, as most of them do.
 COVERAGE_SUITES ?= unit sim daemon compat
