@@ -41,7 +41,7 @@ SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 APT = $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
 INSTALL = $(APT) install -y -q --no-install-recommends
 
-.PHONY: all deps deps-build demo test test-quick test-compat test-hosts test-kinds test-vm test-many \
+.PHONY: all deps deps-build demo test test-quick test-compat test-hosts test-kinds test-vm test-many test-xen \
 	coverage fuzz kill-rounds sim schedules raft-lives log-lives bench bench-htools compat-page \
 	deb test-deb install clean
 all: $(BUILD)/build.ninja
@@ -110,6 +110,13 @@ test-vm: all
 
 test-many: all
 	@BIN=$(CURDIR)/$(BUILD)/bin sh tests/vm/many.t
+
+# Real nodes of Xen, emulated, which ../shared/testbed builds and boots: ten
+# minutes, and ten more for the first time.
+test-xen: deps-build
+	test -f build-sim/build.ninja || CC="$(CC)" meson setup build-sim
+	ninja -C build-sim tests/hv_drive
+	tests/xen/run.sh build-sim
 
 # Lines that the tests run, by room; with real processes, as most of them do.
 COVERAGE_SUITES ?= unit sim daemon compat

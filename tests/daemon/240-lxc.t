@@ -4,6 +4,7 @@
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/cluster.sh"
 . "$(dirname "$0")/../lib/container.sh"
+vcluster_only "it looks into the folders of virtual nodes"
 container_needs
 for program in lxc-start lxc-info lxc-ls; do
     command -v $program >/dev/null || skip_all "LXC is not installed"

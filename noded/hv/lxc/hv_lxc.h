@@ -51,6 +51,9 @@ void lxc_cgroups_done(struct lxc_cgroups *g);
 int lxc_cgroups_find(const struct lxc_cgroups *g, const char *controller,
 		     char **ret_mount);
 
+/* Whether there are limits for what is swapped. */
+bool lxc_cgroups_count_swap(const struct lxc_cgroups *g);
+
 /* Mount controllers that the kernel has and nobody has mounted: those that each
  * container needs, and those of extra_cgroups.  A host with version 2 has to
  * have them there. */

@@ -131,6 +131,30 @@ int lxc_cgroups_find(const struct lxc_cgroups *g, const char *controller,
 	return 2;
 }
 
+/* With version 2 only groups below the root have it. */
+bool lxc_cgroups_count_swap(const struct lxc_cgroups *g)
+{
+	auto_free char *mount = NULL, *file = NULL;
+	auto_strv struct strv names = {0};
+	struct error none;
+	bool found = false;
+	int version = lxc_cgroups_find(g, "memory", &mount);
+
+	if (version == 1) {
+		file = xprintf("%s/memory.memsw.limit_in_bytes", mount);
+		return fs_exists(file);
+	}
+	if (version == 0 || fs_list(mount, &names, &none) < 0)
+		return false;
+	for (size_t i = 0; !found && i < names.n; i++) {
+		auto_free char *below =
+			xprintf("%s/%s/memory.swap.max", mount, names.items[i]);
+
+		found = fs_exists(below);
+	}
+	return found;
+}
+
 /* --- mounting --- */
 
 /* Below the folder of this hypervisor, as Ganeti does. */

@@ -134,28 +134,18 @@ static WAITS int wait_running(const struct paths *p, const json_t *instance,
 	return pid < 0 ? -1 : 0;
 }
 
-/* Whether a limit for memory and swap can be set: this process has one. */
-static bool counts_swap(void)
-{
-	static const struct lxc_key key = {
-		"memory", "memory.memsw.limit_in_bytes", "memory.swap.max"};
-	struct error none;
-	auto_free char *value = lxc_cgroup_read(getpid(), &key, &none);
-
-	return value != NULL;
-}
-
 static int write_config(const struct paths *p, const json_t *instance,
 			struct error *err)
 {
 	auto_free char *file =
 		lxc_file(p, json_str(instance, "name", ""), "config");
-	struct lxc_host host = {.counts_swap = counts_swap()};
+	struct lxc_host host = {0};
 	auto_free char *text = NULL;
-	int rc = lxc_cgroups_read(&host.cgroups, err);
 
-	if (rc == 0)
+	if (lxc_cgroups_read(&host.cgroups, err) == 0) {
+		host.counts_swap = lxc_cgroups_count_swap(&host.cgroups);
 		text = lxc_config(p, instance, &host, err);
+	}
 	lxc_cgroups_done(&host.cgroups);
 	return text == NULL
 		       ? -1
