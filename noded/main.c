@@ -230,7 +230,7 @@ int main(int argc, char **argv)
 	}
 	if (status < 0) {
 		d.pid_file = path(paths, PATH_NODED_PID);
-		d.log_file = d.foreground ? NULL : path(paths, PATH_NODED_LOG);
+		d.log_file = path(paths, PATH_NODED_LOG);
 		d.arg = &n;
 		n.quit = quit;
 		n.arg = &d;

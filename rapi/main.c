@@ -238,7 +238,7 @@ static int run(struct daemon *d, struct rapi *r, const char *bind)
 		return 1;
 	}
 	d->pid_file = path(p, PATH_RAPI_PID);
-	d->log_file = d->foreground ? NULL : path(p, PATH_RAPI_LOG);
+	d->log_file = path(p, PATH_RAPI_LOG);
 	d->arg = r;
 	owners_begin(p);
 	return daemon_main(d);

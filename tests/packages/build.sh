@@ -5,10 +5,12 @@
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
 out=$1
-tree=$(mktemp -d /tmp/gdeb.XXXXXX)
+# One place, so that ccache finds again what it has compiled.
+tree=$out/tree
 trap 'rm -rf "$tree"' EXIT
 trap 'exit 1' INT TERM HUP
-mkdir -p "$out" "$tree/gantry"
+rm -rf "$tree"
+mkdir -p "$tree/gantry"
 (cd "$top" && tar -cf - --exclude=./.git --exclude='./build*' .) |
     tar -xf - -C "$tree/gantry"
 cd "$tree/gantry"

@@ -1,0 +1,131 @@
+#!/bin/sh
+# The packages on a machine on which systemd runs: installed in the place of
+# Ganeti's, a cluster from them, restart and upgrade with a guest that runs,
+# removed and purged. make test-deb builds them and runs this.
+. "$(dirname "$0")/../lib/tap.sh"
+[ -n "${DEBS-}" ] || skip_all "DEBS names no folder with packages (make test-deb)"
+ls "$DEBS"/gantry-master_*.deb >/dev/null 2>&1 || skip_all "no packages in $DEBS"
+command -v qemu-system-x86_64 >/dev/null ||
+    skip_all "qemu-system-x86 is not installed"
+. "$(dirname "$0")/../lib/booted.sh"
+booted_start node1.example.com
+mkdir "$booted/share/new" "$booted/share/next"
+cp "$DEBS"/gantry-*_*.deb "$booted/share/new"
+rm -f "$booted"/share/new/*-dbgsym_*
+# The same as of a later version.
+for deb in "$booted"/share/new/*.deb; do
+    tree=$booted/tree
+    dpkg-deb -R "$deb" "$tree"
+    sed -i 's/0\.2\.0/&+next/g' "$tree/DEBIAN/control"
+    dpkg-deb -b --root-owner-group -Znone "$tree" "$booted/share/next" >/dev/null
+    rm -r "$tree"
+done
+
+install() { # FOLDER
+    booted sh -c "apt-get install -y -q --no-install-recommends --allow-downgrades /mnt/$1/gantry-*_*.deb"
+}
+active() { # UNIT
+    booted systemctl is-active "$1" 2>&1
+}
+installed() {
+    booted dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null |
+        sed -n 's/ installed$//p' | tr '\n' ' '
+}
+
+had=$(installed ganeti)
+succeeds "the packages are installed" install new
+is "$(installed 'gantry-*')" \
+    "gantry-client gantry-htools gantry-master gantry-node " "all of them"
+is "$(installed ganeti ganeti-3.0)" "" "in the place of Ganeti's (here: ${had:-none})"
+is "$(active gantry-noded)" inactive "without a cluster no daemon runs"
+is "$(booted systemctl is-enabled gantry-noded gantry-masterd gantry-rapi gantry-watcher.timer | tr '\n' ' ')" \
+    "enabled enabled enabled enabled " "but will"
+is "$(active gantry-watcher.timer)" active "a timer runs the watcher"
+for user in gnt-masterd gnt-confd gnt-rapi gnt-metad; do
+    succeeds "there is the user $user" booted id "$user"
+done
+like "$(booted man -w gantry-watcher gnt-instance hbal 2>&1 | tr '\n' ' ')" \
+    "gantry-watcher.8.*gnt-instance.8.*hbal.1" "and manual pages"
+if booted sh -c 'command -v logrotate' >/dev/null; then
+    succeeds "its rules for logs" booted logrotate -d /etc/logrotate.d/gantry
+fi
+for unit in gantry-noded.service gantry-masterd.service gantry-rapi.service \
+    gantry-watcher.service gantry-watcher.timer; do
+    is "$(booted systemd-analyze verify "/lib/systemd/system/$unit" 2>&1 |
+        grep gantry)" "" "systemd understands $unit"
+done
+
+succeeds "a cluster begins" booted gnt-cluster init --no-etc-hosts \
+    --no-ssh-init --master-netdev=br0 --enabled-hypervisors=kvm \
+    --enabled-disk-templates=diskless \
+    -H kvm:kvm_path=/usr/bin/qemu-system-x86_64,kernel_path=,serial_console=true \
+    --nic-parameters=mode=bridged,link=br0 cluster.example.com
+is "$(active gantry-noded)" active "the node daemon is systemd's"
+is "$(active gantry-masterd)" active "so is the master daemon"
+like "$(booted sh -c 'cat /var/log/ganeti/node-daemon.log')" "is ready" \
+    "its log is where it was"
+noop=/usr/share/ganeti/os/noop
+booted mkdir -p $noop
+booted sh -c "cd $noop; echo 20 >ganeti_api_version; : >parameters.list; : >variants.list; for s in create rename import export verify; do printf '#!/bin/sh\n' >\$s; chmod 755 \$s; done"
+succeeds "a guest" booted gnt-instance add -t diskless -o noop \
+    -n node1.example.com -B memory=128,vcpus=1 --no-name-check --no-ip-check vm1
+guest() {
+    booted cat /run/ganeti/kvm-hypervisor/pid/vm1
+}
+daemon() {
+    booted cat /run/ganeti/ganeti-noded.pid
+}
+pid=$(guest)
+like "$(booted cat "/proc/$pid/cgroup")" "gantry-guests.slice/run-.*\.scope" \
+    "lives in a scope of its own"
+unlike "$(booted systemctl status --no-pager gantry-noded)" qemu \
+    "and not in the daemon's"
+
+before=$(daemon)
+succeeds "a restart of the node daemon" booted systemctl restart gantry-noded
+[ "$(daemon)" != "$before" ]
+tap_point $? "makes another process" || true
+is "$(guest)" "$pid" "and the guest is the same"
+is "$(booted gnt-instance list --no-headers -o status vm1)" running "and known"
+before=$(daemon)
+booted kill -9 "$before"
+back() {
+    [ "$(active gantry-noded)" = active ] && [ "$(daemon)" != "$before" ]
+}
+until_true 60 back
+tap_point $? "systemd starts one that was killed" || true
+booted kill -STOP "$(daemon)"
+booted kill -CONT "$(daemon)"
+
+before=$(daemon)
+succeeds "an upgrade" install next
+[ "$(daemon)" != "$before" ]
+tap_point $? "starts the daemons anew" || true
+is "$(active gantry-masterd)" active "also the master"
+is "$(guest)" "$pid" "and the guest is the same"
+is "$(booted gnt-instance list --no-headers -o status vm1)" running "and known"
+
+booted kill -9 "$pid"
+succeeds "the watcher's service" booted systemctl start gantry-watcher.service
+like "$(booted gnt-cluster watcher status)" "start instance vm1" \
+    "starts a guest that died"
+pid=$(guest)
+is "$(active gantry-rapi)" active "and the remote API of a new master"
+like "$(booted curl -sk https://127.0.0.1:5080/2/info -o /dev/null -w '%{http_code}')" \
+    401 "which wants a password"
+like "$(booted systemctl show -p MainPID,StatusText,NotifyAccess gantry-rapi)" \
+    "NotifyAccess=main" "it told that it is ready"
+
+succeeds "removed" booted apt-get remove -y -q gantry-client gantry-htools
+is "$(installed 'gantry-*')" "" "all are gone"
+is "$(active gantry-noded)" inactive "the daemons have ended"
+succeeds "but not the guest" booted kill -0 "$pid"
+succeeds "nor the configuration" booted test -s /var/lib/ganeti/config.data
+succeeds "installed again" install new
+is "$(active gantry-masterd)" active "the cluster goes on"
+is "$(booted gnt-instance list --no-headers -o status vm1)" running "with its guest"
+succeeds "purged" booted apt-get purge -y -q gantry-client gantry-htools gantry-node gantry-master
+succeeds "it keeps the data" booted test -s /var/lib/ganeti/config.data
+succeeds "and the guest" booted kill -0 "$pid"
+succeeds "but not its settings" booted test ! -e /etc/default/gantry
+tap_done

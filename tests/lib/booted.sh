@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# A machine for one test on which systemd runs, from the packages of this one:
+# namespaces (mounts, PIDs, network, name, cgroups), all folders as overlays in
+# memory. Source it after tap.sh. It ends with the test, however that ends, and
+# reaches no network and no file of this machine.
+
+BOOTED_WAIT_S=60
+booted=
+
+booted_end() {
+    [ -z "$booted_pid" ] || kill -9 "$booted_pid" 2>/dev/null
+    wait
+    [ -z "$booted" ] || rm -rf "$booted"
+}
+
+booted_init() {
+    cat >"$booted/boot" <<'END'
+#!/bin/sh
+# boot TOP NAME: be that machine
+set -e
+top=$1
+mount --make-rprivate /
+mount -t tmpfs tmpfs "$top/m"
+mkdir "$top/m/upper" "$top/m/work" "$top/m/root"
+mount -t overlay overlay \
+    -o "lowerdir=/,upperdir=$top/m/upper,workdir=$top/m/work" "$top/m/root"
+root=$top/m/root
+mount -t proc proc "$root/proc"
+mount -t sysfs sysfs "$root/sys"
+mount -t tmpfs tmpfs "$root/run"
+mount -t tmpfs tmpfs "$root/tmp"
+mount --rbind /dev "$root/dev"
+mount --rbind "$top/share" "$root/mnt"
+# Nothing of a test resets this machine.
+[ ! -e "$root/proc/sysrq-trigger" ] ||
+    mount --bind /dev/null "$root/proc/sysrq-trigger"
+if [ -d /sys/fs/cgroup/systemd ]; then
+    mount -t tmpfs tmpfs "$root/sys/fs/cgroup"
+    mkdir "$root/sys/fs/cgroup/systemd"
+    mount -t cgroup -o none,name=systemd cgroup "$root/sys/fs/cgroup/systemd"
+else
+    mount -t cgroup2 cgroup2 "$root/sys/fs/cgroup"
+fi
+tr -d - </proc/sys/kernel/random/uuid >"$root/etc/machine-id"
+units=$root/etc/systemd/system
+rm -rf "$units" "$root/var/lib/ganeti" "$root/var/log/ganeti" "$root/srv/ganeti"
+mkdir -p "$units"
+ln -s /lib/systemd/system/multi-user.target "$units/default.target"
+for unit in systemd-udevd systemd-networkd systemd-resolved systemd-logind \
+    getty@tty1 cron networking; do
+    ln -s /dev/null "$units/$unit.service"
+done
+rm -f "$root/etc/hosts" "$root/etc/hostname"
+# It keeps packages from starting what they bring.
+rm -f "$root/usr/sbin/policy-rc.d"
+echo "$2" >"$root/etc/hostname"
+hostname "$2"
+printf '127.0.0.1 localhost\n192.0.2.10 cluster.example.com\n192.0.2.11 %s %s\n' \
+    "$2" "${2%%.*}" >"$root/etc/hosts"
+ip link set lo up
+ip link add br0 type bridge
+ip address add 192.0.2.11/24 dev br0
+ip link set br0 up
+mkdir -p "$root/before"
+cd "$root"
+pivot_root . before
+umount -l /before
+export container=test
+exec /lib/systemd/systemd --log-target=journal >/dev/null 2>&1
+END
+}
+
+# booted_start NAME: what is in $booted/share is /mnt there
+booted_start() {
+    [ "$(id -u)" = 0 ] || skip_all "a machine of its own needs root"
+    [ -x /lib/systemd/systemd ] || skip_all "systemd is not installed"
+    booted=$(mktemp -d /tmp/booted.XXXXXX)
+    booted_pid=
+    trap booted_end EXIT
+    trap 'exit 1' INT TERM HUP
+    mkdir "$booted/m" "$booted/share"
+    booted_init
+    unshare -m -u -i -n -p -C --fork --kill-child sh "$booted/boot" "$booted" \
+        "$1" >"$booted/log" 2>&1 </dev/null &
+    booted_pid=$!
+    until_true "$BOOTED_WAIT_S" booted_is_up ||
+        skip_all "systemd does not run in namespaces here: $(tail -n 3 "$booted/log" | tr '\n' ' ')"
+}
+
+booted_is_up() {
+    case $(booted systemctl is-system-running 2>/dev/null) in
+    running | degraded) ;;
+    *) return 1 ;;
+    esac
+}
+
+# booted COMMAND...: run it there
+booted() {
+    booted_init_pid=$(cat "/proc/$booted_pid/task/$booted_pid/children" | tr -d ' ')
+    [ -n "$booted_init_pid" ] || return 255
+    nsenter -t "$booted_init_pid" -m -p -u -n -C -i -- env -i HOME=/root LC_ALL=C.UTF-8 \
+        PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "$@"
+}
