@@ -51,6 +51,8 @@ lose() { # HOST
         until_true 60 not_alive "$(cat "$file")" || return 1
     done
     rm -rf "$(root "$1")/run/ganeti"
+    on "$1" ip address del 192.0.2.10/32 dev eth0 2>/dev/null
+    return 0
 }
 not_alive() { # PID
     case $(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null) in
