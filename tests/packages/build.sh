@@ -23,5 +23,5 @@ CCACHE_BASEDIR=$tree/gantry DEB_BUILD_OPTIONS="nocheck parallel=${JOBS:-2}" \
     tail -n 40 "$out/build.log"
     exit 1
 }
-cp "$tree"/*.deb "$tree"/*.changes "$out"
+cp "$tree"/*.deb "$tree"/*.changes "$tree"/*.buildinfo "$out"
 ls "$out"/*.deb
