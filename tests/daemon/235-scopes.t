@@ -38,7 +38,7 @@ like "$(cat "$host/root/scopes")" \
     "is started in a scope of its own"
 like "$(tr '\0' ' ' <"/proc/$pid/cmdline")" "^[^ ]*(qemu|kvm)" \
     "whose process is the guest's"
-succeeds "it reboots" m gnt-instance reboot --type=hard vm1
+succeeds "it reboots" m gnt-instance reboot --type=hard --shutdown-timeout=1 vm1
 is "$(grep -c vm1 "$host/root/scopes")" 2 "into another one"
 pid=$(pid_of vm1)
 

@@ -32,8 +32,48 @@ installed() {
         sed -n 's/ installed$//p' | tr '\n' ' '
 }
 
+noop=/usr/share/ganeti/os/noop
+booted mkdir -p $noop
+booted sh -c "cd $noop; echo 20 >ganeti_api_version; : >parameters.list; : >variants.list; for s in create rename import export verify; do printf '#!/bin/sh\n' >\$s; chmod 755 \$s; done"
+init() {
+    booted gnt-cluster init --no-etc-hosts \
+        --no-ssh-init --master-netdev=br0 --enabled-hypervisors=kvm \
+        --enabled-disk-templates=diskless \
+        -H kvm:kvm_path=/usr/bin/qemu-system-x86_64,kernel_path=,serial_console=true \
+        --nic-parameters=mode=bridged,link=br0 cluster.example.com
+}
+add() { # INSTANCE
+    booted gnt-instance add -t diskless -o noop -n node1.example.com \
+        -B memory=128,vcpus=1 --no-name-check --no-ip-check "$1"
+}
+guest() { # INSTANCE: the pid of its process
+    booted cat "/run/ganeti/kvm-hypervisor/pid/$1"
+}
+
+# A cluster of Ganeti's packages, with a guest that runs, where they are.
 had=$(installed ganeti)
+if [ -n "$had" ]; then
+    booted mkdir -p /var/lib/ganeti /var/log/ganeti /run/sshd /root/.ssh
+    booted /usr/lib/ganeti/ensure-dirs
+    booted ssh-keygen -A >/dev/null
+    booted /usr/sbin/sshd
+    succeeds "Ganeti makes a cluster" init
+    like "$(booted gnt-cluster version)" "VCS version: .ganeti." "its own"
+    succeeds "with a guest" add theirs
+    pid=$(guest theirs)
+fi
 succeeds "the packages are installed" install new
+if [ -n "$had" ]; then
+    like "$(booted gnt-cluster version)" "VCS version: .gantry." \
+        "they take its cluster over"
+    is "$(active gantry-masterd)" active "by themselves"
+    is "$(booted gnt-instance list --no-headers -o name,status)" \
+        "theirs running" "with the guest"
+    is "$(guest theirs)" "$pid" "which has not ended"
+    succeeds "it can be stopped" booted gnt-instance shutdown --timeout=1 theirs
+    succeeds "and removed" booted gnt-instance remove -f theirs
+    succeeds "and the cluster be destroyed" booted gnt-cluster destroy --yes-do-it
+fi
 is "$(installed 'gantry-*')" \
     "gantry-client gantry-htools gantry-master gantry-node " "all of them"
 is "$(installed ganeti ganeti-3.0)" "" "in the place of Ganeti's (here: ${had:-none})"
@@ -55,27 +95,16 @@ for unit in gantry-noded.service gantry-masterd.service gantry-rapi.service \
         grep gantry)" "" "systemd understands $unit"
 done
 
-succeeds "a cluster begins" booted gnt-cluster init --no-etc-hosts \
-    --no-ssh-init --master-netdev=br0 --enabled-hypervisors=kvm \
-    --enabled-disk-templates=diskless \
-    -H kvm:kvm_path=/usr/bin/qemu-system-x86_64,kernel_path=,serial_console=true \
-    --nic-parameters=mode=bridged,link=br0 cluster.example.com
+succeeds "a cluster begins" init
 is "$(active gantry-noded)" active "the node daemon is systemd's"
 is "$(active gantry-masterd)" active "so is the master daemon"
 like "$(booted sh -c 'cat /var/log/ganeti/node-daemon.log')" "is ready" \
     "its log is where it was"
-noop=/usr/share/ganeti/os/noop
-booted mkdir -p $noop
-booted sh -c "cd $noop; echo 20 >ganeti_api_version; : >parameters.list; : >variants.list; for s in create rename import export verify; do printf '#!/bin/sh\n' >\$s; chmod 755 \$s; done"
-succeeds "a guest" booted gnt-instance add -t diskless -o noop \
-    -n node1.example.com -B memory=128,vcpus=1 --no-name-check --no-ip-check vm1
-guest() {
-    booted cat /run/ganeti/kvm-hypervisor/pid/vm1
-}
+succeeds "a guest" add vm1
 daemon() {
     booted cat /run/ganeti/ganeti-noded.pid
 }
-pid=$(guest)
+pid=$(guest vm1)
 like "$(booted cat "/proc/$pid/cgroup")" "gantry-guests.slice/run-.*\.scope" \
     "lives in a scope of its own"
 unlike "$(booted systemctl status --no-pager gantry-noded)" qemu \
@@ -85,7 +114,7 @@ before=$(daemon)
 succeeds "a restart of the node daemon" booted systemctl restart gantry-noded
 [ "$(daemon)" != "$before" ]
 tap_point $? "makes another process" || true
-is "$(guest)" "$pid" "and the guest is the same"
+is "$(guest vm1)" "$pid" "and the guest is the same"
 is "$(booted gnt-instance list --no-headers -o status vm1)" running "and known"
 before=$(daemon)
 booted kill -9 "$before"
@@ -102,14 +131,14 @@ succeeds "an upgrade" install next
 [ "$(daemon)" != "$before" ]
 tap_point $? "starts the daemons anew" || true
 is "$(active gantry-masterd)" active "also the master"
-is "$(guest)" "$pid" "and the guest is the same"
+is "$(guest vm1)" "$pid" "and the guest is the same"
 is "$(booted gnt-instance list --no-headers -o status vm1)" running "and known"
 
 booted kill -9 "$pid"
 succeeds "the watcher's service" booted systemctl start gantry-watcher.service
 like "$(booted gnt-cluster watcher status)" "start instance vm1" \
     "starts a guest that died"
-pid=$(guest)
+pid=$(guest vm1)
 is "$(active gantry-rapi)" active "and the remote API of a new master"
 like "$(booted curl -sk https://127.0.0.1:5080/2/info -o /dev/null -w '%{http_code}')" \
     401 "which wants a password"
