@@ -288,6 +288,24 @@ def check(jobs, whole, *files):
           "and its end, once")
 
 
+def never_read(address, pid, luxi):
+    """Clients that ask for all events and read none."""
+    before = memory_kib(pid)
+    held = [Stream(address, "/gantry/1/events?since=1",
+                   source=f"127.9.7.{1 + i % 4}") for i in range(100)]
+    for _ in range(4):
+        answer = luxi.call("SubmitManyJobs", [[noop()] for _ in range(100)])
+    s = Stream(address, "/gantry/1/events?since=1")
+    got = s.until(is_end_of(answer[-1][1]))
+    point(got[-1]["type"] == "success",
+          "who never reads keeps nobody from his events")
+    grown = memory_kib(pid) - before
+    point(grown < 24 * 1024, "nor takes memory for what he does not read",
+          f"{grown} KiB")
+    for one in held + [s]:
+        one.close()
+
+
 def main():
     if sys.argv[1] == "follow":
         follow(sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))
@@ -301,6 +319,7 @@ def main():
     topics(address, luxi)
     bookmarks(address)
     revoked(address, pid, users)
+    never_read(address, pid, luxi)
     many(address, pid, luxi)
 
 
