@@ -40,7 +40,7 @@ void keys_done(struct queue *q)
 
 /* --- reading --- */
 
-static void load_one(struct queue *q, const char *name)
+static WAITS void load_one(struct queue *q, const char *name)
 {
 	struct error err;
 	size_t len;

@@ -31,9 +31,9 @@ static void answer(struct wait *w)
 	uint64_t from = gap ? floor : w->since;
 	json_t *list = events_above(e, from, w->max);
 	size_t n = json_array_size(list);
+	const json_t *entry = json_array_get(list, n - 1);
 	json_int_t reached =
-		n == 0 ? (json_int_t)last
-		       : json_int(json_array_get(list, n - 1), "index", 0);
+		n == 0 ? (json_int_t)last : json_int(entry, "index", 0);
 
 	events_unwatch(&w->watch);
 	timer_stop(&w->timer);

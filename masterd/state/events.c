@@ -117,6 +117,12 @@ static uint64_t next_index(struct events *e)
 
 void events_add(struct events *e, const struct event *ev)
 {
+	char *const texts[] = {ev->name, ev->user, ev->opcode};
+
+	/* A damaged log must not make text that JSON cannot have. */
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (texts[i] != NULL)
+			str_repair_utf8(texts[i]);
 	if (e->ring == NULL)
 		e->ring = xcalloc(EVENTS_KEPT, sizeof(*e->ring));
 	if (e->n == EVENTS_KEPT)

@@ -66,7 +66,7 @@ class Stream:
     def more(self):
         try:
             data = self.sock.recv(65536)
-        except (ConnectionError, ssl.SSLError):
+        except (ConnectionError, ssl.SSLError, TimeoutError):
             data = b""
         self.raw += data
         return bool(data)
@@ -218,10 +218,20 @@ def memory_kib(pid):
         return int(re.search(r"VmRSS:\s+(\d+)", text.read())[1])
 
 
+def opened(address, source):
+    """A stream; places of those who have gone are free after a while."""
+    limit = time.monotonic() + LIMIT_S
+    while True:
+        s = Stream(address, "/gantry/1/events?topic=job", source=source)
+        if s.status == 200 or time.monotonic() > limit:
+            return s
+        s.close()
+        time.sleep(0.2)
+
+
 def many(address, pid, luxi):
     before = memory_kib(pid)
-    all_of = [Stream(address, "/gantry/1/events?topic=job",
-                     source=f"127.9.8.{1 + i // 90}")
+    all_of = [opened(address, f"127.9.8.{1 + i // 90}")
               for i in range(STREAMS)]
     point(all(s.status == 200 and s.next() for s in all_of),
           f"{STREAMS} clients follow")
@@ -288,6 +298,24 @@ def check(jobs, whole, *files):
           "and its end, once")
 
 
+def never_read(address, pid, luxi):
+    """Clients that ask for all events and read none."""
+    before = memory_kib(pid)
+    held = [Stream(address, "/gantry/1/events?since=1",
+                   source=f"127.9.7.{1 + i % 4}") for i in range(100)]
+    for _ in range(4):
+        answer = luxi.call("SubmitManyJobs", [[noop()] for _ in range(100)])
+    s = Stream(address, "/gantry/1/events?since=1")
+    got = s.until(is_end_of(answer[-1][1]))
+    point(got[-1]["type"] == "success",
+          "who never reads keeps nobody from his events")
+    grown = memory_kib(pid) - before
+    point(grown < 24 * 1024, "nor takes memory for what he does not read",
+          f"{grown} KiB")
+    for one in held + [s]:
+        one.close()
+
+
 def main():
     if sys.argv[1] == "follow":
         follow(sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))
@@ -302,6 +330,7 @@ def main():
     bookmarks(address)
     revoked(address, pid, users)
     many(address, pid, luxi)
+    never_read(address, pid, luxi)
 
 
 if __name__ == "__main__":

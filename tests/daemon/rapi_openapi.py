@@ -70,7 +70,8 @@ def ask(address, method, path):
                                              timeout=LIMIT_S)
     connection.request(method.upper(), path)
     answer = connection.getresponse()
-    answer.read()
+    if answer.getheader("Content-Type") != "text/event-stream":
+        answer.read()
     connection.close()
     return answer.status
 

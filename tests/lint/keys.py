@@ -66,8 +66,12 @@ LEFT = [
      {"masterd/jobs/job_plan.c": "r->op step",
       "masterd/jobs/job_plan_steps.c": "last before step arg change",
       "masterd/luxi/luxi_why.c": "step",
+      "masterd/relay.c": "request->message",
+      "masterd/state/events.c": "value",
       "masterd/query/query_cluster.c": "info",
       "masterd/query/query_export.c": "object"}),
+    ("a token of the remote API",
+     "token", {"masterd/core/tokens.c": "token value one"}),
     ("the message to an allocator, and its answer",
      "", {"masterd/allocator/": "a->request answer op inst own entry r params "
           "message request unit hv disk spindles ret data->instances"}),

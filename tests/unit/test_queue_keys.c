@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Submissions under a key are one job, also after a crash. */
+#include "tests/lib/queue_world.h"
+
+TestSuite(queue_keys, .init = world_begin, .fini = world_teardown,
+	  .timeout = 60);
+
+#define KEY_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define KEY_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+
+struct once {
+	const char *key, *digest, *act;
+	uint64_t id;
+	int rc;
+	struct error err;
+};
+
+static void do_submit(void *arg)
+{
+	struct once *o = arg;
+	auto_json json_t *ops =
+		json_make("[{s:s, s:s}]", "OP_ID", "OP_TEST", "act", o->act);
+
+	o->rc = queue_submit_once(world.queue, ops, o->key, o->digest, &o->id,
+				  &o->err);
+}
+
+static uint64_t submit(const char *key, const char *digest)
+{
+	struct once o = {.key = key, .digest = digest, .act = "ok"};
+
+	world_do(do_submit, &o);
+	cr_assert_eq(o.rc, 0, "%s", o.err.text);
+	return o.id;
+}
+
+static void refused(const char *key, const char *digest, const char *act,
+		    const char *ecode)
+{
+	struct once o = {.key = key, .digest = digest, .act = act};
+
+	world_do(do_submit, &o);
+	cr_assert_eq(o.rc, -1);
+	cr_expect(ecode == NULL || error_is(&o.err, ecode), "%s", o.err.text);
+}
+
+Test(queue_keys, the_same_key_is_the_same_job)
+{
+	uint64_t id = submit(KEY_A, "d1");
+
+	cr_expect_eq(submit(KEY_A, "d1"), id);
+	cr_expect_neq(submit(KEY_B, "d1"), id);
+	refused(KEY_A, "d2", "ok", ECODE_REUSED);
+	cr_expect_eq(submit(KEY_A, "d1"), id);
+}
+
+Test(queue_keys, what_was_refused_leaves_no_key)
+{
+	refused(KEY_A, "d1", "bad", ECODE_INVAL);
+	submit(KEY_A, "d2");
+}
+
+Test(queue_keys, they_outlive_a_crash)
+{
+	uint64_t id = submit(KEY_A, "d1");
+
+	world_crash(1);
+	world_reopen();
+	cr_expect_eq(submit(KEY_A, "d1"), id);
+	refused(KEY_A, "d2", "ok", ECODE_REUSED);
+}
+
+Test(queue_keys, a_day_later_they_are_forgotten)
+{
+	uint64_t id = submit(KEY_A, "d1"), second;
+
+	world.now_us += (QUEUE_KEY_S + 1) * INT64_C(1000000);
+	second = submit(KEY_A, "d2");
+	cr_expect_neq(second, id);
+	world_crash(1);
+	world_reopen();
+	cr_expect_eq(submit(KEY_A, "d2"), second);
+}
+
+static void both(void *arg)
+{
+	struct once *o = arg;
+
+	do_submit(&o[0]);
+}
+
+static void second(void *arg)
+{
+	struct once *o = arg;
+
+	do_submit(&o[1]);
+}
+
+Test(queue_keys, while_the_first_is_under_way_the_second_is_told)
+{
+	struct once o[2] = {{.key = KEY_A, .digest = "d", .act = "ok"},
+			    {.key = KEY_A, .digest = "d", .act = "ok"}};
+
+	task_spawn("first", both, o);
+	task_spawn("second", second, o);
+	world_settle();
+	cr_expect_eq(o[0].rc, 0);
+	cr_expect_eq(o[1].rc, -1);
+	cr_expect(error_is(&o[1].err, ECODE_UNDERWAY));
+}
