@@ -186,9 +186,9 @@ struct consensus_status {
 	struct raft_status raft;
 	uint64_t applied;
 	uint64_t snapshot; /* the index of the newest one */
-	bool joined; /* the others have said that it may take part */
-	bool told;   /* by consensus_lead() */
-	bool full;   /* its disk is: nothing more can be written */
+	bool joined;	   /* the others have said that it may take part */
+	bool told;	   /* by consensus_lead() */
+	bool full;	   /* its disk is: nothing more can be written */
 	/* Members that were not heard for an election's time. */
 	struct raft_ids silent;
 };

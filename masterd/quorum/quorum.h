@@ -139,8 +139,8 @@ void quorum_members_begin(struct quorum *q);
 
 /* This node is no candidate any more: it is told so (node_demote_from_mc) as
  * soon as it is no member of the log, which may be when others have joined in
- * its place.  False: it is none now, nor is it just being told; the caller tells
- * it. */
+ * its place.  False: it is none now, nor is it just being told; the caller
+ * tells it. */
 bool quorum_dismiss(struct quorum *q, const char *node_name);
 
 /* Wait until the candidates that answer take part, for so long at most. */

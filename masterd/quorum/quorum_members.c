@@ -312,14 +312,16 @@ static void forget_name(struct strv *v, const char *name)
 			strv_add(v, old.items[i]);
 }
 
+/* An end of this server waits for it, so not for long. */
 static WAITS void dismiss_task(void *arg)
 {
 	auto_free struct leaver *leaver = arg;
 	auto_json json_t *node = leaver->node;
 	struct quorum *q = leaver->q;
 	struct error err;
-	auto_json json_t *done =
-		noderpc_call(q->rpc, node, rpc_node_demote_from_mc(), &err);
+	auto_json json_t *done = noderpc_call(
+		q->rpc, node, rpc_within(rpc_node_demote_from_mc(), ORDER_MS),
+		&err);
 
 	if (done == NULL)
 		log_warning("Node %s failed to demote itself: %s",

@@ -41,8 +41,8 @@ struct quorum {
 	/* The task that changes the membership. */
 	bool members_run;
 	unsigned n_seeing; /* tasks that ask candidates, or dismiss nodes */
-	/* Nodes that are to be told that they are no candidates, when they are no
-	 * members, and those that are just being told. */
+	/* Nodes that are to be told that they are no candidates, when they are
+	 * no members, and those that are just being told. */
 	struct strv leaving, dismissed;
 	struct cond kick, ended;
 
