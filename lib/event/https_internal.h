@@ -136,6 +136,7 @@ void https_streams_end(struct https_server *s);
 
 struct https_raw {
 	bool taken;
+	bool stuck; /* a write has failed: there can be no other */
 	int socket;
 	gnutls_session_t session; /* NULL: no TLS */
 	pthread_mutex_t lock;	  /* of the session */

@@ -5,6 +5,8 @@
  * TLS it then copies four bytes at a time, and does not tell when the client
  * goes.) */
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -31,7 +33,14 @@ void https_raw_done(struct https_raw *raw)
 
 void https_take_over(struct https_request *request)
 {
-	https_raw_of(request)->taken = true;
+	struct https_raw *raw = https_raw_of(request);
+	const int off = 0, on = 1;
+
+	raw->taken = true;
+	/* libmicrohttpd lets the kernel gather small pieces for 200 ms; who
+	 * types waits for each of them. */
+	setsockopt(raw->socket, IPPROTO_TCP, TCP_CORK, &off, sizeof(off));
+	setsockopt(raw->socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
 /* How many bytes; 0: none now; -1: it is over. */
@@ -100,10 +109,15 @@ int https_write(struct https_request *request, const void *data, size_t len,
 	const char *next = data;
 
 	while (len > 0) {
-		ssize_t n = write_now(raw, next, len);
+		ssize_t n = raw->stuck ? -1 : write_now(raw, next, len);
 
-		if (n < 0 || (n == 0 && !wait_for(raw, POLLOUT, end_us)))
+		/* A record that is half out is all that GnuTLS will go on with,
+		 * and its length what it tells of any further call. */
+		if (n < 0 || (size_t)n > len ||
+		    (n == 0 && !wait_for(raw, POLLOUT, end_us))) {
+			raw->stuck = true;
 			return -1;
+		}
 		next += n;
 		len -= (size_t)n;
 	}
@@ -115,7 +129,7 @@ void https_hang_up(struct https_request *request)
 	struct https_raw *raw = https_raw_of(request);
 
 	pthread_mutex_lock(&raw->lock);
-	if (raw->session != NULL)
+	if (raw->session != NULL && !raw->stuck)
 		gnutls_bye(raw->session, GNUTLS_SHUT_WR);
 	shutdown(raw->socket, SHUT_RDWR);
 	pthread_mutex_unlock(&raw->lock);

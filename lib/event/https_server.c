@@ -11,6 +11,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <gnutls/gnutls.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -115,6 +116,8 @@ static struct MHD_Daemon *start_mhd(struct https_instance *i, const char *cert,
 	};
 	unsigned max = c->connections_max;
 	unsigned max_per_ip = c->connections_per_ip_max;
+	/* A daemon that cannot be started closes its socket. */
+	int copy = fcntl(i->server->listen_fd, F_DUPFD_CLOEXEC, 0);
 	unsigned flags =
 		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
 
@@ -128,13 +131,12 @@ static struct MHD_Daemon *start_mhd(struct https_instance *i, const char *cert,
 		max = c->connections_max + HTTPS_STRANGERS_MAX + LEAVING_MAX;
 		max_per_ip = 0;
 	}
-	/* A daemon that cannot be started closes its socket. */
 	/* clang-format off */
 	return MHD_start_daemon(
 		flags, 0, c->streams_max > 0 ? https_on_accept : NULL, i,
 		https_on_access, i,
 		MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, NULL,
-		MHD_OPTION_LISTEN_SOCKET, dup(i->server->listen_fd),
+		MHD_OPTION_LISTEN_SOCKET, copy,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, https_head_room(c),
 		MHD_OPTION_CONNECTION_TIMEOUT, c->idle_s,

@@ -216,9 +216,10 @@ static json_t *operation(const struct route *r)
 		json_set_str(result, "summary", r->opcode->id);
 	if (takes_body(r))
 		json_object_set_new(result, "requestBody", body_of(r));
-	if (r->rights != 0)
-		json_object_set_new(result, "security",
-				    json_make("[{s:[]}]", "basic"));
+	if (r->rights != 0 || r->ticket)
+		json_object_set_new(
+			result, "security",
+			json_make("[{s:[]}]", r->ticket ? "ticket" : "basic"));
 	return result;
 }
 
@@ -247,9 +248,11 @@ static json_t *components(void)
 		"type", "string", "explain", "type", "string", "required",
 		"code", "message", "explain");
 
-	return json_make("{s:{s:{s:s, s:s}}, s:{s:{s:s, s:{s:{s:o}}}}}",
+	return json_make("{s:{s:{s:s, s:s}, s:{s:s, s:s, s:s}},"
+			 " s:{s:{s:s, s:{s:{s:o}}}}}",
 			 "securitySchemes", "basic", "type", "http", "scheme",
-			 "basic", "responses", "error", "description",
+			 "basic", "ticket", "type", "apiKey", "in", "query",
+			 "name", "ticket", "responses", "error", "description",
 			 "An error", "content", "application/json", "schema",
 			 error);
 }
