@@ -175,7 +175,8 @@ static WAITS int stop(const struct paths *p, const struct drbd_dev *d,
 {
 	auto_show struct drbd_show show = {0};
 	struct drbd_status s;
-	int rc = drbd_dev_find(p, d, &s, &show, err);
+	int rc =
+		drbd_dev_is_loaded(p) ? drbd_dev_find(p, d, &s, &show, err) : 0;
 
 	if (rc == 1)
 		return drbd_dev_down(p, d, err);
