@@ -328,7 +328,7 @@ Test(bdev_drbd, a_sync_has_a_percentage_and_an_end)
 	       json_make("[[o]]", without_volumes()),
 	       "[{\"dev_path\":\"/dev/drbd3\",\"major\":147,\"minor\":3,"
 	       "\"sync_percent\":12.5,\"estimated_time\":65,"
-	       "\"is_degraded\":true,\"ldisk_status\":3}]");
+	       "\"is_degraded\":true,\"ldisk_status\":2}]");
 	expect("drbd_wait_sync", json_make("[[o]]", mirror()), "[false,12.5]");
 	set_proc(CONNECTED);
 	expect("drbd_wait_sync", json_make("[[o]]", mirror()), "[true,100.0]");
