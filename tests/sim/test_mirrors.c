@@ -330,9 +330,8 @@ Test(mirrors, they_migrate_as_planned)
 
 Test(mirrors, a_failed_migration_leaves_the_instance_where_it_was)
 {
-	static const char *const calls[] = {"drbd_disconnect_net",
-					    "drbd_attach_net",
-					    "accept_instance"};
+	static const char *const calls[] = {
+		"drbd_disconnect_net", "drbd_attach_net", "accept_instance"};
 
 	expect(op_mirrored("web1", NODE3), "success");
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {

@@ -11,7 +11,7 @@
 #define COUNTERS "    ns:0 nr:0 dw:0 dr:0 al:8 bm:0 lo:0 pe:0 ua:0 ap:0\n"
 #define LINE(minor, state, roles, disks)                                       \
 	" " minor ": cs:" state " ro:" roles " ds:" disks " C "                \
-							  "r-----\n" COUNTERS
+	"r-----\n" COUNTERS
 #define CONNECTED                                                              \
 	LINE("3", "Connected", "Secondary/Primary", "UpToDate/UpToDate")
 #define SYNC                                                                   \

@@ -71,16 +71,13 @@ int transfer_check_tool(struct lu *lu, const char *compress, struct error *err)
 			 compress);
 }
 
+/* Ganeti's node daemon refuses what it does not know. */
 static json_t *options(const struct run *r)
 {
-	json_t *opts = json_make("{s:s, s:s, s:i}", "compress", r->t->compress,
-				 "magic", r->magic, "connect_timeout",
-				 CONNECT_TIMEOUT_S);
-
-	/* Ganeti's node daemon refuses what it does not know. */
-	if (r->sparse)
-		json_set_bool(opts, "sparse", true);
-	return opts;
+	return json_make("{s:s, s:s, s:i, s:o*}", "compress", r->t->compress,
+			 "magic", r->magic, "connect_timeout",
+			 CONNECT_TIMEOUT_S, "sparse",
+			 r->sparse ? json_true() : NULL);
 }
 
 /* "disk0" */
