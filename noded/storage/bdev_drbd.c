@@ -226,6 +226,8 @@ static WAITS int drbd_find(const struct paths *p, const json_t *disk,
 
 	if (drbd_dev_read(disk, &d, err) < 0)
 		return -1;
+	if (!drbd_dev_is_loaded(p))
+		return 0;
 	rc = drbd_dev_find(p, &d, &s, &show, err);
 	if (rc == 1)
 		*ret_path = local_path(p, &d);

@@ -222,6 +222,20 @@ Test(bdev_drbd, a_minor_of_somebody_else_is_never_touched)
 	json_decref(args);
 }
 
+Test(bdev_drbd, without_the_module_nothing_has_to_be_stopped)
+{
+	auto_free char *proc = paths_local(node.root.paths, "/proc/drbd");
+
+	unlink(proc);
+	ok("blockdev_shutdown", json_make("[o]", mirror()));
+	ok("blockdev_remove", json_make("[o]", mirror()));
+	standin_did(&node, "");
+	test_node_fails(
+		&node, "blockdev_assemble",
+		json_make("[o, {s:s}, b, i]", mirror(), "name", "web1", 0, 0),
+		"is its module loaded");
+}
+
 Test(bdev_drbd, ours_is_stopped_and_its_volumes_removed)
 {
 	set_proc(CONNECTED);
