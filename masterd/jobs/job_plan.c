@@ -63,6 +63,7 @@ static void plan_init(struct job_plan *p, struct master *m)
 		.distribute = m->distribute,
 		.plans = true,
 	};
+	noderpc_set_fill(p->own.rpc, config_fill_devices, config);
 }
 
 static void plan_done(struct job_plan *p)

@@ -153,6 +153,19 @@ static int add_tool(const json_t *opts, bool import, json_t *spec,
 	return 0;
 }
 
+/* A side that does not know streams without zeros expects another magic: the
+ * two do not meet, and no disk gets a stream that it takes for data. */
+static void add_magic(const json_t *opts, json_t *spec)
+{
+	bool sparse = json_bool(opts, "sparse", false);
+	auto_free char *magic = xprintf("%s%s", json_str(opts, "magic", ""),
+					sparse ? "-sparse" : "");
+
+	if (json_get(opts, "magic") != NULL)
+		json_set_str(spec, "magic", magic);
+	json_set_bool(spec, "sparse", sparse);
+}
+
 static int add_options(const json_t *opts, bool import, json_t *spec,
 		       struct error *err)
 {
@@ -161,8 +174,7 @@ static int add_options(const json_t *opts, bool import, json_t *spec,
 				 "Transfers to other clusters, with keys of "
 				 "their own, are not available in this "
 				 "version");
-	if (json_get(opts, "magic") != NULL)
-		json_set_str(spec, "magic", json_str(opts, "magic", ""));
+	add_magic(opts, spec);
 	json_set_int(spec, "connect_timeout",
 		     json_int(opts, "connect_timeout", CONNECT_TIMEOUT_S));
 	return add_tool(opts, import, spec, err);

@@ -63,6 +63,7 @@ struct impexp_spec {
 	const json_t *tool; /* argv, or NULL */
 	enum impexp_kind kind;
 	const char *path;   /* raw, file */
+	bool sparse;	    /* zeros are not sent (impexp_copy.c) */
 	const json_t *argv; /* script */
 	const json_t *env;
 	const char *cwd;

@@ -117,7 +117,7 @@ struct bdev_class {
 #undef DISK_TEMPLATE
 
 /* Ganeti's words for the state of what is below a disk on this node. */
-enum bdev_local { BDEV_OKAY = 1, BDEV_UNKNOWN, BDEV_SYNC, BDEV_FAULTY };
+enum bdev_local { BDEV_OKAY = 1, BDEV_SYNC, BDEV_UNKNOWN, BDEV_FAULTY };
 
 /* Forget what was found out. */
 void bdev_look_done(struct bdev_look *look);

@@ -16,9 +16,8 @@ static const char *path_of(const json_t *disk, struct error *err)
 	const json_t *id = json_get(disk, "logical_id");
 	const char *path = json_string_value(json_array_get(id, 1));
 
-	if (json_array_size(id) == 2 && path != NULL &&
-	    paths_is_normal(path) && paths_is_below(path, "/dev") &&
-	    strcmp(path, "/dev") != 0)
+	if (json_array_size(id) == 2 && path != NULL && paths_is_normal(path) &&
+	    paths_is_below(path, "/dev") && strcmp(path, "/dev") != 0)
 		return path;
 	error_set(err, ERR_BLOCKDEV, NULL,
 		  "The logical_id of a disk that is a device must be "
@@ -37,11 +36,10 @@ static int look(const struct paths *p, const json_t *disk, char **ret_path,
 		return -1;
 	local = paths_local(p, path);
 	if (stat(local, &st) < 0)
-		return errno == ENOENT
-			       ? 0
-			       : error_set(err, ERR_BLOCKDEV, NULL,
-					   "%s: can't look at: %s", path,
-					   strerror(errno));
+		return errno == ENOENT ? 0
+				       : error_set(err, ERR_BLOCKDEV, NULL,
+						   "%s: can't look at: %s",
+						   path, strerror(errno));
 	if (!S_ISBLK(st.st_mode))
 		return error_set(err, ERR_BLOCKDEV, NULL,
 				 "%s is not a block device", path);
@@ -50,7 +48,7 @@ static int look(const struct paths *p, const json_t *disk, char **ret_path,
 }
 
 static char *block_assemble(const struct paths *p, const json_t *disk,
-				  struct error *err)
+			    struct error *err)
 {
 	char *local = NULL;
 
@@ -62,7 +60,7 @@ static char *block_assemble(const struct paths *p, const json_t *disk,
 }
 
 static int block_create(const struct paths *p, const json_t *disk,
-			      const struct bdev_new *new, struct error *err)
+			const struct bdev_new *new, struct error *err)
 {
 	auto_free char *local = block_assemble(p, disk, err);
 

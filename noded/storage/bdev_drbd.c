@@ -175,7 +175,8 @@ static WAITS int stop(const struct paths *p, const struct drbd_dev *d,
 {
 	auto_show struct drbd_show show = {0};
 	struct drbd_status s;
-	int rc = drbd_dev_find(p, d, &s, &show, err);
+	int rc =
+		drbd_dev_is_loaded(p) ? drbd_dev_find(p, d, &s, &show, err) : 0;
 
 	if (rc == 1)
 		return drbd_dev_down(p, d, err);
@@ -225,6 +226,8 @@ static WAITS int drbd_find(const struct paths *p, const json_t *disk,
 
 	if (drbd_dev_read(disk, &d, err) < 0)
 		return -1;
+	if (!drbd_dev_is_loaded(p))
+		return 0;
 	rc = drbd_dev_find(p, &d, &s, &show, err);
 	if (rc == 1)
 		*ret_path = local_path(p, &d);

@@ -159,25 +159,6 @@ static void add_owner(struct strv *argv, const struct bdev_new *new)
 	strv_add(argv, tag);
 }
 
-static WAITS int create_thin(const struct paths *p, const struct id *id,
-			     const char *pool, const struct bdev_new *new,
-			     struct error *err)
-{
-	auto_strv struct strv argv = {0};
-
-	strv_add(&argv, "lvcreate");
-	strv_add(&argv, "-Wn");
-	strv_addf(&argv, "-V%" PRId64 "m", new->size_mib);
-	strv_addf(&argv, "-n%s", id->name);
-	add_owner(&argv, new);
-	strv_add(&argv, "-T");
-	strv_addf(&argv, "%s/%s", id->group, pool);
-	if (lvm_name_is_valid(pool))
-		return storage_tool_check_strv(p, &argv, err);
-	return error_set(err, ERR_BLOCKDEV, NULL,
-			 "\"%s\" is not a name of a thin pool", pool);
-}
-
 /* On these physical volumes, with as many stripes as LVM can make. */
 static WAITS int create_on(const struct paths *p, const struct id *id,
 			   const struct bdev_new *new, int64_t stripes,
@@ -202,9 +183,9 @@ static WAITS int create_on(const struct paths *p, const struct id *id,
 	return rc;
 }
 
-static WAITS int create_thick(const struct paths *p, const json_t *disk,
-			      const struct id *id, const json_t *rows,
-			      const struct bdev_new *new, struct error *err)
+static WAITS int create_volume(const struct paths *p, const json_t *disk,
+			       const struct id *id, const json_t *rows,
+			       const struct bdev_new *new, struct error *err)
 {
 	auto_json json_t *physical = lvm_physical(p, err);
 	struct lvm_place place = {0};
@@ -236,7 +217,6 @@ static WAITS int create_thick(const struct paths *p, const json_t *disk,
 static WAITS int plain_create(const struct paths *p, const json_t *disk,
 			      const struct bdev_new *new, struct error *err)
 {
-	const char *pool = json_str(json_get(disk, "params"), "thin-pool", "");
 	auto_volume struct lvm_volume v = {0};
 	auto_json json_t *rows = NULL;
 	struct id id;
@@ -253,8 +233,7 @@ static WAITS int plain_create(const struct paths *p, const json_t *disk,
 				 id.group, id.name, id.group, id.name);
 	if (rc < 0)
 		return -1;
-	rc = *pool != '\0' ? create_thin(p, &id, pool, new, err)
-			   : create_thick(p, disk, &id, rows, new, err);
+	rc = create_volume(p, disk, &id, rows, new, err);
 	if (rc < 0)
 		return error_wrap(err, "Can't make the logical volume %s/%s",
 				  id.group, id.name);

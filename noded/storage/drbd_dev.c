@@ -102,6 +102,13 @@ char *drbd_dev_proc(const struct paths *p, struct error *err)
 	return text;
 }
 
+bool drbd_dev_is_loaded(const struct paths *p)
+{
+	auto_free char *file = paths_local(p, PROC);
+
+	return fs_exists(file);
+}
+
 int drbd_dev_check_version(const char *proc, struct error *err)
 {
 	struct drbd_version v;

@@ -41,6 +41,9 @@ char *drbd_dev_child_path(const json_t *child);
 /* The text of /proc/drbd, to be freed. */
 char *drbd_dev_proc(const struct paths *p, struct error *err);
 
+/* Whether the kernel has DRBD: without it no device is in use. */
+bool drbd_dev_is_loaded(const struct paths *p);
+
 /* Fail unless the kernel's DRBD is one whose devices can be changed here. */
 int drbd_dev_check_version(const char *proc, struct error *err);
 

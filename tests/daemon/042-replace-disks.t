@@ -54,7 +54,7 @@ before=$(id)
 for how in "-p" "-s" "-n node3"; do
     # shellcheck disable=SC2086
     fails "replace-disks $how" m gnt-instance replace-disks --ignore-ipolicy $how web2
-    like "$out" "Disks of type 'drbd' are not supported by this node daemon" \
+    like "$out" "DRBD does not answer, is its module loaded" \
         "fails on the node, for a clear reason"
     like "$out" 'Replacing disk\(s\) 0 for instance .web2' "and not before"
 done

@@ -90,11 +90,11 @@ m gnt-cluster modify --enabled-disk-templates=sharedfile,file,diskless,plain \
     --vg-name=xenvg >/dev/null 2>&1
 if is_virtual; then
     fails "LVM" m gnt-node repair-storage node2 lvm-vg xenvg
-    like "$out" "does not change the machine's LVM" \
+    like "$out" "does not use the machine's" \
         "is the machine's, says the node daemon"
     fails "also the physical volumes" \
         m gnt-node modify-storage --allocatable=no node2 lvm-pv /dev/x
-    like "$out" "does not change the machine's LVM" "are"
+    like "$out" "does not use the machine's" "are"
 fi
 is "$(m gnt-node list-drbd node2)" "Node Minor Instance Disk Role PeerNode" \
     "no DRBD is in use"

@@ -59,7 +59,7 @@ like "$out" "Can't find secondary node using iallocator hail" \
 fails "to mirrors on its own node" m gnt-instance modify -t drbd -n node1 web1
 like "$out" 'is the same as the primary node' "which makes none"
 fails "to mirrors" m gnt-instance modify -t drbd -n node2 web1
-like "$out" "not supported by this node daemon" "fails on the node"
+like "$out" "not supported by this node daemon|not use the machine's" "fails on the node"
 like "$out" "Converting disk template from 'file' to 'drbd'" "and not before"
 is "$(cat "$(own deep/web1)"/*.disk0 "$(own deep/web1)"/*.disk1 | sha256sum)" \
     "$sum" "the instance keeps its disks again"

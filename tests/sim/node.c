@@ -228,7 +228,7 @@ static json_t *mirror_status(const struct sim_node *n)
 {
 	return json_make("{s:s, s:b, s:i, s:o, s:n}", "dev_path", "/dev/x",
 			 "is_degraded", n->syncing, "ldisk_status",
-			 n->faulty_disks ? 3 : 1, "sync_percent",
+			 n->faulty_disks ? 4 : 1, "sync_percent",
 			 n->syncing ? json_real(50) : json_null(),
 			 "estimated_time");
 }

@@ -285,3 +285,76 @@ Test(mirrors, either_all_disks_are_adopted_or_none)
 	json_set_str(op, "iallocator", "any");
 	expect(op, "not allowed with an iallocator");
 }
+
+/* --- moves --- */
+
+static const char *primary(const char *name)
+{
+	return config_name(s.master->config, CONFIG_NODE,
+			   json_str(instance(name), "primary_node", ""));
+}
+
+Test(mirrors, they_fail_over_to_their_secondary_alone)
+{
+	expect(op_mirrored("web1", NODE3), "success");
+	expect(op_move("OP_INSTANCE_FAILOVER", "web1", NODE3),
+	       "cannot be moved to arbitrary nodes");
+	expect(op_named("OP_INSTANCE_FAILOVER", "web1"), "success");
+	cr_assert_str_eq(primary("web1"), NODE3);
+	cr_assert_str_eq(secondary("web1"), NODE2);
+}
+
+Test(mirrors, a_side_without_the_newest_data_is_no_target)
+{
+	json_t *op = op_named("OP_INSTANCE_FAILOVER", "web1");
+
+	expect(op_mirrored("web1", NODE3), "success");
+	s.nodes[2].faulty_disks = true;
+	expect(op_named("OP_INSTANCE_FAILOVER", "web1"),
+	       "degraded or not fully synchronized on target node");
+	expect(op_named("OP_INSTANCE_MIGRATE", "web1"),
+	       "degraded or not fully synchronized on target node");
+	cr_assert_str_eq(primary("web1"), NODE2);
+	json_set_bool(op, "ignore_consistency", true);
+	expect(op, "success");
+	cr_assert_str_eq(primary("web1"), NODE3);
+}
+
+Test(mirrors, they_migrate_as_planned)
+{
+	expect(op_mirrored("web1", NODE3), "success");
+	sim_expect_as_planned(&s, op_named("OP_INSTANCE_MIGRATE", "web1"));
+	cr_assert_str_eq(primary("web1"), NODE3);
+	cr_assert_str_eq(secondary("web1"), NODE2);
+}
+
+Test(mirrors, a_failed_migration_leaves_the_instance_where_it_was)
+{
+	static const char *const calls[] = {
+		"drbd_disconnect_net", "drbd_attach_net", "accept_instance"};
+
+	expect(op_mirrored("web1", NODE3), "success");
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		s.nodes[2].fail_on = calls[i];
+		expect(op_named("OP_INSTANCE_MIGRATE", "web1"), "told to fail");
+		cr_assert_str_eq(primary("web1"), NODE2, "%s", calls[i]);
+	}
+	s.nodes[2].fail_on = NULL;
+	expect(op_named("OP_INSTANCE_MIGRATE", "web1"), "success");
+}
+
+Test(mirrors, the_volume_below_grows_with_the_mirror)
+{
+	json_t *op = op_named("OP_INSTANCE_GROW_DISK", "web1");
+	const json_t *children;
+
+	expect(op_mirrored("web1", NODE3), "success");
+	json_set_int(op, "disk", 1);
+	json_set_int(op, "amount", 32);
+	json_set_bool(op, "wait_for_sync", true);
+	expect(op, "success");
+	cr_assert_eq(json_int(disk("web1", 1), "size", 0), 160);
+	children = json_get(disk("web1", 1), "children");
+	cr_assert_eq(json_int(json_array_get(children, 0), "size", 0), 160);
+	cr_assert_eq(json_int(json_array_get(children, 1), "size", 0), 128);
+}

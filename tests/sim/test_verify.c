@@ -402,7 +402,7 @@ Test(verify_broken, parts_of_mirrors_are_looked_for)
 	expect_line(group_op(), "ERROR:EINSTANCEFAULTYDISK:instance:inst1");
 	json_decref(s.nodes[1].disk_says);
 	s.nodes[1].disk_says =
-		parse("[true, {\"is_degraded\": true, \"ldisk_status\": 3}]");
+		parse("[true, {\"is_degraded\": true, \"ldisk_status\": 4}]");
 	expect_line(group_op(), "ERROR:EINSTANCEFAULTYDISK:instance:inst1");
 	json_decref(s.nodes[1].disk_says);
 	s.nodes[1].disk_says =

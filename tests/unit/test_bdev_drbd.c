@@ -11,7 +11,7 @@
 #define COUNTERS "    ns:0 nr:0 dw:0 dr:0 al:8 bm:0 lo:0 pe:0 ua:0 ap:0\n"
 #define LINE(minor, state, roles, disks)                                       \
 	" " minor ": cs:" state " ro:" roles " ds:" disks " C "                \
-							  "r-----\n" COUNTERS
+	"r-----\n" COUNTERS
 #define CONNECTED                                                              \
 	LINE("3", "Connected", "Secondary/Primary", "UpToDate/UpToDate")
 #define SYNC                                                                   \
@@ -222,6 +222,20 @@ Test(bdev_drbd, a_minor_of_somebody_else_is_never_touched)
 	json_decref(args);
 }
 
+Test(bdev_drbd, without_the_module_nothing_has_to_be_stopped)
+{
+	auto_free char *proc = paths_local(node.root.paths, "/proc/drbd");
+
+	unlink(proc);
+	ok("blockdev_shutdown", json_make("[o]", mirror()));
+	ok("blockdev_remove", json_make("[o]", mirror()));
+	standin_did(&node, "");
+	test_node_fails(
+		&node, "blockdev_assemble",
+		json_make("[o, {s:s}, b, i]", mirror(), "name", "web1", 0, 0),
+		"is its module loaded");
+}
+
 Test(bdev_drbd, ours_is_stopped_and_its_volumes_removed)
 {
 	set_proc(CONNECTED);
@@ -328,7 +342,7 @@ Test(bdev_drbd, a_sync_has_a_percentage_and_an_end)
 	       json_make("[[o]]", without_volumes()),
 	       "[{\"dev_path\":\"/dev/drbd3\",\"major\":147,\"minor\":3,"
 	       "\"sync_percent\":12.5,\"estimated_time\":65,"
-	       "\"is_degraded\":true,\"ldisk_status\":3}]");
+	       "\"is_degraded\":true,\"ldisk_status\":2}]");
 	expect("drbd_wait_sync", json_make("[[o]]", mirror()), "[false,12.5]");
 	set_proc(CONNECTED);
 	expect("drbd_wait_sync", json_make("[[o]]", mirror()), "[true,100.0]");

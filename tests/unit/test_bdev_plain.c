@@ -145,19 +145,6 @@ Test(bdev_plain, fewer_stripes_are_tried_when_lvm_refuses)
 			   "originstname+web1 -i1 xenvg /dev/vdb /dev/vdc");
 }
 
-Test(bdev_plain, thin_volumes_are_made_in_their_pool)
-{
-	json_t *disk = volume("t.disk0");
-
-	json_object_set_new(
-		disk, "params",
-		json_make("{s:i, s:s}", "stripes", 1, "thin-pool", "pool"));
-	json_decref(test_node_ok(&node, "blockdev_create",
-				 create_args(disk, false)));
-	standin_did(&node, "lvcreate -Wn -V64m -nt.disk0 --addtag "
-			   "originstname+web1 -T xenvg/pool");
-}
-
 Test(bdev_plain, names_that_lvm_takes_for_something_else_are_refused)
 {
 	static const char *const bad[] = {"-f",	     "..", "a b", "a;b",

@@ -38,6 +38,7 @@ struct run {
 	const struct transfer *t;
 	struct side import, export;
 	struct progress progress;
+	bool sparse; /* zeros are not sent */
 	char magic[2 * MAGIC_BYTES + 1];
 };
 
@@ -70,10 +71,13 @@ int transfer_check_tool(struct lu *lu, const char *compress, struct error *err)
 			 compress);
 }
 
+/* Ganeti's node daemon refuses what it does not know. */
 static json_t *options(const struct run *r)
 {
-	return json_make("{s:s, s:s, s:i}", "compress", r->t->compress, "magic",
-			 r->magic, "connect_timeout", CONNECT_TIMEOUT_S);
+	return json_make("{s:s, s:s, s:i, s:o*}", "compress", r->t->compress,
+			 "magic", r->magic, "connect_timeout",
+			 CONNECT_TIMEOUT_S, "sparse",
+			 r->sparse ? json_true() : NULL);
 }
 
 /* "disk0" */
@@ -271,6 +275,35 @@ static void make_magic(char *ret)
 		snprintf(ret + 2 * i, 3, "%02x", random[i]);
 }
 
+/* Both ends are the disk itself or a file, and no scripts. */
+static bool has_plain_ends(const struct transfer *t)
+{
+	const json_t *ends[] = {t->from, t->to};
+
+	for (size_t i = 0; i < 2; i++)
+		if (str_eq(json_string_value(json_array_get(ends[i], 0)),
+			   "script"))
+			return false;
+	return true;
+}
+
+/* Nodes of Ganeti's take all bytes as they are. */
+static WAITS bool can_be_sparse(struct lu *lu, const struct transfer *t)
+{
+	const char *const nodes[] = {t->source, t->target};
+
+	if (!has_plain_ends(t))
+		return false;
+	for (size_t i = 0; i < 2; i++) {
+		auto_json json_t *node = json_ref(
+			config_get(lu->m->config, CONFIG_NODE, nodes[i]));
+
+		if (node == NULL || noderpc_is_ganetis(lu->m->rpc, node))
+			return false;
+	}
+	return true;
+}
+
 int transfer_run(struct lu *lu, const struct transfer *t, struct error *err)
 {
 	struct run r = {
@@ -282,6 +315,7 @@ int transfer_run(struct lu *lu, const struct transfer *t, struct error *err)
 	int rc;
 
 	make_magic(r.magic);
+	r.sparse = can_be_sparse(lu, t);
 	lu_feedback(lu, "Exporting disk/%zu from %s to %s", t->index,
 		    lu_node_name(lu, t->source), lu_node_name(lu, t->target));
 	rc = bring(&r, err);

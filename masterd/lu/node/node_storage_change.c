@@ -8,6 +8,9 @@
 #include "masterd/lu/node/storage_types.h"
 #include "masterd/lu/parts/lu_instance.h"
 
+/* Of what is below a disk on a node, in its answer. */
+#define LDISK_FAULTY 4
+
 static int want_node(struct lu *lu, const char *name, struct error *err)
 {
 	const json_t *node = lu_node(lu, name, err);
@@ -104,7 +107,7 @@ static WAITS int check_other(struct lu *lu, const json_t *inst,
 
 	for (size_t i = 0; i < json_array_size(status); i++)
 		faulty |= json_int(json_array_get(status, i), "ldisk_status",
-				   0) == 3;
+				   0) == LDISK_FAULTY;
 	if (!faulty)
 		return 0;
 	if (op->ignore_consistency) {

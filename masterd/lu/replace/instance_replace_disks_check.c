@@ -17,7 +17,7 @@
 #include "masterd/resources/resources.h"
 
 /* Of a mirror's local storage, in a node's answer. */
-#define LDISK_FAULTY 3
+#define LDISK_FAULTY 4
 
 static bool mode_is(struct lu *lu, const char *mode)
 {

@@ -2,6 +2,7 @@
 /* The instances of a group: where they should be and run, and their disks. */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
@@ -286,17 +287,17 @@ static void collect_disks(struct verify_group *g, const char *node_uuid,
 static void check_degraded(struct verify_group *g, const char *name,
 			   const char *what, const json_t *status)
 {
-	static const char *const states[] = {"unknown", "ok", "sync", "faulty"};
+	/* As Ganeti numbers them, from 1 on. */
+	static const char *const states[] = {"unknown", "ok", "sync", "unknown",
+					     "faulty"};
 	int64_t local = json_int(status, "ldisk_status", 0);
-	/* As Ganeti numbers them: 1 okay, 2 unknown, 3 faulty, 4 sync. */
-	const char *text = local == 1	? states[1]
-			   : local == 4 ? states[2]
-			   : local == 3 ? states[3]
-					: states[0];
+	const char *text = local > 0 && local < (int64_t)ARRAY_SIZE(states)
+				   ? states[local]
+				   : states[0];
 
 	if (!json_bool(status, "is_degraded", false))
 		return;
-	if (local == 1 || local == 4)
+	if (local == 1 || local == 2)
 		verify_warning(&g->v, "EINSTANCEFAULTYDISK", name,
 			       "%s is degraded; local disk state is '%s'", what,
 			       text);

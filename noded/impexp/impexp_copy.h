@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The bytes of a disk, from or into a stream. */
+#ifndef NODED_IMPEXP_COPY_H
+#define NODED_IMPEXP_COPY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/base/error.h"
+#include "noded/impexp/impexp.h"
+
+struct impexp_copy {
+	const char *path; /* for messages */
+	int disk, fd;
+	bool sparse;  /* the stream is one of records */
+	bool regular; /* the disk is a file */
+	off_t limit;  /* it must not grow beyond it; -1: none */
+};
+
+/* Copy all bytes of the disk to fd; counts them, and tells how many there
+ * are. */
+int impexp_copy_out(struct impexp_copy *c, struct impexp_shared *s,
+		    struct error *err);
+
+/* Copy the stream onto the disk, up to its end. */
+int impexp_copy_in(struct impexp_copy *c, struct impexp_shared *s,
+		   struct error *err);
+
+#endif
