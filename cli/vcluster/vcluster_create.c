@@ -155,10 +155,7 @@ static int prepare(const struct vcluster *v, struct error *err)
 
 	if (fs_mkdirs(shared, 0755, err) < 0)
 		return -1;
-	for (size_t i = 0; i < v->n; i++)
-		if (prepare_node(v, &v->nodes[i], err) < 0)
-			return error_wrap(err, "Node %s", v->nodes[i].name);
-	return 0;
+	return vcluster_each(v, 0, prepare_node, err);
 }
 
 /* --- the cluster on the first node --- */
@@ -208,14 +205,10 @@ static json_t *more_nodes(const struct vcluster *v)
 	return nodes;
 }
 
-static int join_nodes(const struct vcluster *v, size_t first, size_t end,
-		      struct error *err)
+static int join_one(const struct vcluster *v, const struct vcluster_node *node,
+		    struct error *err)
 {
-	for (size_t i = first; i < end; i++)
-		if (bootstrap_join_local(v->nodes[0].paths, v->nodes[i].paths,
-					 err) < 0)
-			return error_wrap(err, "Node %s", v->nodes[i].name);
-	return 0;
+	return bootstrap_join_local(v->nodes[0].paths, node->paths, err);
 }
 
 static int join_more(void *arg, struct error *err)
@@ -224,7 +217,7 @@ static int join_more(void *arg, struct error *err)
 
 	if (n_added(v) == v->n)
 		return 0;
-	return join_nodes(v, n_added(v), v->n, err) < 0
+	return vcluster_each(v, n_added(v), join_one, err) < 0
 		       ? -1
 		       : vcluster_launch(v, n_added(v), err);
 }
@@ -369,12 +362,20 @@ static int add_others(const struct vcluster *v, struct error *err)
 	return rc;
 }
 
+/* Those that jobs add, when there is a master. */
+static int join_added(const struct vcluster *v, struct error *err)
+{
+	struct vcluster added = *v;
+
+	added.n = n_added(v);
+	return vcluster_each(&added, 1, join_one, err);
+}
+
 static int join_others(const struct vcluster *v, struct error *err)
 {
 	if (v->n == 1)
 		return 0;
-	if (join_nodes(v, 1, n_added(v), err) < 0 ||
-	    vcluster_launch(v, 1, err) < 0)
+	if (join_added(v, err) < 0 || vcluster_launch(v, 1, err) < 0)
 		return -1;
 	return add_others(v, err);
 }
@@ -503,6 +504,13 @@ static int stop_all(struct vcluster *v, struct error *err)
 	return rc;
 }
 
+static int remove_node(const struct vcluster *v,
+		       const struct vcluster_node *node, struct error *err)
+{
+	(void)v;
+	return fs_remove_tree(node->paths->root, err);
+}
+
 int vcluster_destroy(struct vcluster *v, struct error *err)
 {
 	auto_free char *shared = xprintf("%s/shared-file-storage", v->dir);
@@ -514,9 +522,8 @@ int vcluster_destroy(struct vcluster *v, struct error *err)
 		return -1;
 	if (fs_remove_tree(machine, err) < 0)
 		return -1;
-	for (size_t i = 0; i < v->n; i++)
-		if (fs_remove_tree(v->nodes[i].paths->root, err) < 0)
-			return -1;
+	if (vcluster_each(v, 0, remove_node, err) < 0)
+		return -1;
 	if (fs_remove_tree(shared, err) < 0 || fs_remove(state, err) < 0)
 		return -1;
 	/* The folder stays if it contains other files. */
