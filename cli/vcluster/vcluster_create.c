@@ -304,9 +304,10 @@ static bool is_final(const char *status)
 	       str_eq(status, "canceled");
 }
 
-static int wait_job(struct luxi *luxi, json_int_t id, struct error *err)
+static int wait_job(struct luxi *luxi, json_int_t id, int wait_s,
+		    struct error *err)
 {
-	int64_t deadline = clock_mono_us() + WAIT_S * (int64_t)1000000;
+	int64_t deadline = clock_mono_us() + wait_s * (int64_t)1000000;
 	auto_json json_t *seen = json_null();
 
 	while (clock_mono_us() < deadline) {
@@ -326,10 +327,11 @@ static int wait_job(struct luxi *luxi, json_int_t id, struct error *err)
 	}
 	return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
 			 "Job %jd did not end within %d s", (intmax_t)id,
-			 WAIT_S);
+			 wait_s);
 }
 
-static int wait_jobs(struct luxi *luxi, const json_t *ids, struct error *err)
+static int wait_jobs(struct luxi *luxi, const json_t *ids, int wait_s,
+		     struct error *err)
 {
 	for (size_t i = 0; i < json_array_size(ids); i++) {
 		const json_t *row = json_array_get(ids, i);
@@ -340,7 +342,7 @@ static int wait_jobs(struct luxi *luxi, const json_t *ids, struct error *err)
 				err, ERR_SYSTEM, ECODE_ENVIRON,
 				"A node could not be added: %s",
 				json_string_value(json_array_get(row, 1)));
-		if (wait_job(luxi, id, err) < 0)
+		if (wait_job(luxi, id, wait_s, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -357,7 +359,7 @@ static int add_others(const struct vcluster *v, struct error *err)
 		return -1;
 	ids = luxi_call(luxi, "SubmitManyJobs",
 			json_make("[o]", add_node_jobs(v)), err);
-	rc = ids == NULL ? -1 : wait_jobs(luxi, ids, err);
+	rc = ids == NULL ? -1 : wait_jobs(luxi, ids, WAIT_S + (int)v->n, err);
 	luxi_close(luxi);
 	return rc;
 }
