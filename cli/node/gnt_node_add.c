@@ -192,7 +192,7 @@ static int prepare(struct cli *cli, const json_t *known, struct error *err)
 			  "running gantry-noded)");
 }
 
-static int add(struct cli *cli, struct error *err)
+static int add_named(struct cli *cli, struct error *err)
 {
 	auto_json json_t *known = look_up(cli, err);
 	auto_json json_t *op = NULL;
@@ -213,6 +213,45 @@ static int add(struct cli *cli, struct error *err)
 	if (!cli_given(cli, &OPT_PLAN) && prepare(cli, known, err) < 0)
 		return -1;
 	return cli_submit(cli, steal(&op), NULL, err);
+}
+
+/* The name that a host has in full, as its own daemons use it, when a short one
+ * was given that this machine knows; to be freed. */
+static char *full_name(const char *name)
+{
+	const struct addrinfo hints = {.ai_family = AF_UNSPEC,
+				       .ai_socktype = SOCK_STREAM,
+				       .ai_flags = AI_CANONNAME};
+	struct addrinfo *found = NULL;
+	const char *full;
+	size_t n = strlen(name);
+	char *ret;
+
+	if (getaddrinfo(name, NULL, &hints, &found) != 0)
+		return xstrdup(name);
+	full = found->ai_canonname;
+	ret = xstrdup(full != NULL && strncmp(full, name, n) == 0 &&
+				      full[n] == '.' && str_valid_hostname(full)
+			      ? full
+			      : name);
+	freeaddrinfo(found);
+	return ret;
+}
+
+static int add(struct cli *cli, struct error *err)
+{
+	const struct paths *p = cli_paths(cli, err);
+	char *given = cli->args[0];
+	auto_free char *name = NULL;
+	int rc;
+
+	if (p == NULL)
+		return -1;
+	name = login_is_used(p) ? full_name(given) : xstrdup(given);
+	cli->args[0] = name;
+	rc = add_named(cli, err);
+	cli->args[0] = given;
+	return rc;
 }
 
 /* --- join --- */

@@ -104,6 +104,15 @@ int vcluster_stop(struct vcluster *v, char *const *words, int n, bool with_kill,
  */
 int vcluster_launch(const struct vcluster *v, size_t first, struct error *err);
 
+/* --- vcluster_each.c --- */
+
+/* Call fn for each node from this one on, by several processes side by side:
+ * what it changes in memory is lost. */
+typedef int vcluster_fn(const struct vcluster *v,
+			const struct vcluster_node *node, struct error *err);
+int vcluster_each(const struct vcluster *v, size_t first, vcluster_fn *fn,
+		  struct error *err);
+
 /* --- vcluster_rapi.c --- */
 
 /* Read "[PORT]" of --rapi; *ret is 5080 without one. */

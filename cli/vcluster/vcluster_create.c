@@ -155,10 +155,7 @@ static int prepare(const struct vcluster *v, struct error *err)
 
 	if (fs_mkdirs(shared, 0755, err) < 0)
 		return -1;
-	for (size_t i = 0; i < v->n; i++)
-		if (prepare_node(v, &v->nodes[i], err) < 0)
-			return error_wrap(err, "Node %s", v->nodes[i].name);
-	return 0;
+	return vcluster_each(v, 0, prepare_node, err);
 }
 
 /* --- the cluster on the first node --- */
@@ -208,14 +205,10 @@ static json_t *more_nodes(const struct vcluster *v)
 	return nodes;
 }
 
-static int join_nodes(const struct vcluster *v, size_t first, size_t end,
-		      struct error *err)
+static int join_one(const struct vcluster *v, const struct vcluster_node *node,
+		    struct error *err)
 {
-	for (size_t i = first; i < end; i++)
-		if (bootstrap_join_local(v->nodes[0].paths, v->nodes[i].paths,
-					 err) < 0)
-			return error_wrap(err, "Node %s", v->nodes[i].name);
-	return 0;
+	return bootstrap_join_local(v->nodes[0].paths, node->paths, err);
 }
 
 static int join_more(void *arg, struct error *err)
@@ -224,7 +217,7 @@ static int join_more(void *arg, struct error *err)
 
 	if (n_added(v) == v->n)
 		return 0;
-	return join_nodes(v, n_added(v), v->n, err) < 0
+	return vcluster_each(v, n_added(v), join_one, err) < 0
 		       ? -1
 		       : vcluster_launch(v, n_added(v), err);
 }
@@ -313,9 +306,10 @@ static bool is_final(const char *status)
 	       str_eq(status, "canceled");
 }
 
-static int wait_job(struct luxi *luxi, json_int_t id, struct error *err)
+static int wait_job(struct luxi *luxi, json_int_t id, int wait_s,
+		    struct error *err)
 {
-	int64_t deadline = clock_mono_us() + WAIT_S * (int64_t)1000000;
+	int64_t deadline = clock_mono_us() + wait_s * (int64_t)1000000;
 	auto_json json_t *seen = json_null();
 
 	while (clock_mono_us() < deadline) {
@@ -335,10 +329,11 @@ static int wait_job(struct luxi *luxi, json_int_t id, struct error *err)
 	}
 	return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
 			 "Job %jd did not end within %d s", (intmax_t)id,
-			 WAIT_S);
+			 wait_s);
 }
 
-static int wait_jobs(struct luxi *luxi, const json_t *ids, struct error *err)
+static int wait_jobs(struct luxi *luxi, const json_t *ids, int wait_s,
+		     struct error *err)
 {
 	for (size_t i = 0; i < json_array_size(ids); i++) {
 		const json_t *row = json_array_get(ids, i);
@@ -349,7 +344,7 @@ static int wait_jobs(struct luxi *luxi, const json_t *ids, struct error *err)
 				err, ERR_SYSTEM, ECODE_ENVIRON,
 				"A node could not be added: %s",
 				json_string_value(json_array_get(row, 1)));
-		if (wait_job(luxi, id, err) < 0)
+		if (wait_job(luxi, id, wait_s, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -367,17 +362,25 @@ int vcluster_run_jobs(const struct vcluster *v, json_t *jobs STEALS,
 	if (luxi == NULL)
 		return -1;
 	ids = luxi_call(luxi, "SubmitManyJobs", json_make("[O]", given), err);
-	rc = ids == NULL ? -1 : wait_jobs(luxi, ids, err);
+	rc = ids == NULL ? -1 : wait_jobs(luxi, ids, WAIT_S + (int)v->n, err);
 	luxi_close(luxi);
 	return rc;
+}
+
+/* Those that jobs add, when there is a master. */
+static int join_added(const struct vcluster *v, struct error *err)
+{
+	struct vcluster added = *v;
+
+	added.n = n_added(v);
+	return vcluster_each(&added, 1, join_one, err);
 }
 
 static int join_others(const struct vcluster *v, struct error *err)
 {
 	if (v->n == 1)
 		return 0;
-	if (join_nodes(v, 1, n_added(v), err) < 0 ||
-	    vcluster_launch(v, 1, err) < 0)
+	if (join_added(v, err) < 0 || vcluster_launch(v, 1, err) < 0)
 		return -1;
 	return vcluster_run_jobs(v, add_node_jobs(v), err);
 }
@@ -513,6 +516,13 @@ static int stop_all(struct vcluster *v, struct error *err)
 	return rc;
 }
 
+static int remove_node(const struct vcluster *v,
+		       const struct vcluster_node *node, struct error *err)
+{
+	(void)v;
+	return fs_remove_tree(node->paths->root, err);
+}
+
 int vcluster_destroy(struct vcluster *v, struct error *err)
 {
 	auto_free char *shared = xprintf("%s/shared-file-storage", v->dir);
@@ -524,9 +534,8 @@ int vcluster_destroy(struct vcluster *v, struct error *err)
 		return -1;
 	if (fs_remove_tree(machine, err) < 0)
 		return -1;
-	for (size_t i = 0; i < v->n; i++)
-		if (fs_remove_tree(v->nodes[i].paths->root, err) < 0)
-			return -1;
+	if (vcluster_each(v, 0, remove_node, err) < 0)
+		return -1;
 	if (fs_remove_tree(shared, err) < 0 || fs_remove(state, err) < 0)
 		return -1;
 	/* The folder stays if it contains other files. */

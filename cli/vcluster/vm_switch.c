@@ -29,9 +29,8 @@
 #include "lib/base/str.h"
 
 #define FRAME_MAX 70000
-#define WAITING_MAX                                                            \
-	(4u * 1024 * 1024) /* of frames to one that does not read              \
-			    */
+/* Bytes of frames to one that does not read. */
+#define WAITING_MAX (4 * 1024 * 1024)
 #define READ_CHUNK 65536
 #define KNOWN_MAX 1024 /* addresses */
 #define MAC 6

@@ -7,6 +7,8 @@ KIND=vm
 IMAGE_WAIT_S=300
 . "$(dirname "$0")/../lib/cluster.sh"
 [ -z "${ON_HOSTS-}" ] || skip_all "it makes hosts itself"
+[ -z "${LEAK_REPORTS-}${COVERAGE-}" ] ||
+    skip_all "programs that watch themselves are too slow in emulation"
 vc="$BIN/gnt-vcluster"
 
 # vms_start OPTION...: a cluster of them in $VC
