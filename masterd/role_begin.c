@@ -199,7 +199,8 @@ int role_reach(struct role *r, struct error *err)
 	rc = need_log(r, err);
 	if (rc < 0)
 		return -1;
-	if ((had_log || rc > 0) && r->config.mode == ROLE_FAILOVER && !leaves_behind(r))
+	if ((had_log || rc > 0) && r->config.mode == ROLE_FAILOVER &&
+	    !leaves_behind(r))
 		ask_leader(r);
 	if (wait_for_lead(r, err) < 0)
 		return -1;

@@ -16,7 +16,7 @@
 #include "lib/model/files/paths.h"
 #include "rapi/access/auth.h"
 #include "rapi/access/forwarded.h"
-#include "rapi/console/relay.h"
+#include "rapi/console/carrier.h"
 #include "rapi/login.h"
 #include "rapi/rapi.h"
 #include "rapi/resources/reply.h"
@@ -38,11 +38,11 @@
 struct exchange {
 	struct request q;
 	struct auth auth;
-	char *address;	     /* of the client */
-	const char *type;    /* of the body */
-	const char *known;   /* If-None-Match: what the client has */
-	uint64_t pulse;	     /* of the master then; 0: it is not known */
-	int64_t index;	     /* wait for something newer; -1: do not */
+	char *address;	   /* of the client */
+	const char *type;  /* of the body */
+	const char *known; /* If-None-Match: what the client has */
+	uint64_t pulse;	   /* of the master then; 0: it is not known */
+	int64_t index;	   /* wait for something newer; -1: do not */
 	int64_t index_wait_s;
 	bool follow;	    /* a stream */
 	bool checked;	    /* the password was right */
@@ -522,7 +522,7 @@ static void limit_consoles(const struct rapi *r, struct exchange *x)
 	x->status = 503;
 	free(x->text);
 	x->text = reply_error_text(x->status, "Too many consoles are open");
-	relay_free(steal(&x->q.console));
+	carrier_free(steal(&x->q.console));
 	buf_done(&x->q.headers);
 }
 
@@ -534,7 +534,7 @@ static WAITS void run_console(struct rapi *r, struct https_request *http,
 
 	r->consoles++;
 	task_leave();
-	relay_run(x->q.console, http, lines);
+	carrier_run(x->q.console, http, lines);
 	task_enter();
 	r->consoles--;
 }

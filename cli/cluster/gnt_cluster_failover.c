@@ -96,8 +96,8 @@ static bool may_drop(const struct cli *cli, const char *self, const char *names)
 		"other master\nleads there?",
 		names);
 
-	return cli_ask(cli, &OPT_YES_DO_IT, first) &&
-	       cli_ask(cli, &OPT_YES_DO_IT, second);
+	return cli_ask(cli, &OPT_YES_DO_IT, "%s", first) &&
+	       cli_ask(cli, &OPT_YES_DO_IT, "%s", second);
 }
 
 static int recover(struct cli *cli, struct error *err)

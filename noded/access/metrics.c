@@ -32,8 +32,8 @@ static void one(struct buf *b, const char *name, const char *help, double value)
 
 /* --- the host --- */
 
-static void write_host(const struct paths *p, const struct hv_class *hv,
-		       struct buf *b)
+static WAITS void write_host(const struct paths *p, const struct hv_class *hv,
+			     struct buf *b)
 {
 	static const char *const members[][3] = {
 		{"memory_total", "gantry_node_memory_mib",
@@ -59,8 +59,8 @@ struct seen {
 	struct hv_info info;
 };
 
-static size_t look_at(const struct paths *p, const struct hv_class *hv,
-		      const struct strv *names, struct seen *ret)
+static WAITS size_t look_at(const struct paths *p, const struct hv_class *hv,
+			    const struct strv *names, struct seen *ret)
 {
 	struct error err;
 	size_t n = 0;
@@ -72,8 +72,8 @@ static size_t look_at(const struct paths *p, const struct hv_class *hv,
 	return n;
 }
 
-static void write_instances(const struct paths *p, const struct hv_class *hv,
-			    struct buf *b)
+static WAITS void write_instances(const struct paths *p,
+				  const struct hv_class *hv, struct buf *b)
 {
 	auto_strv struct strv names = {0};
 	auto_free struct seen *seen = NULL;
@@ -128,7 +128,7 @@ static size_t count(const struct list *l)
 	return n;
 }
 
-static char *make_page(const struct noded *n)
+static WAITS char *make_page(const struct noded *n)
 {
 	const struct hv_class *hv = first_hv(n);
 	struct buf b = {0};
@@ -145,7 +145,7 @@ static char *make_page(const struct noded *n)
 	return buf_steal(&b);
 }
 
-static void handle(void *arg, struct https_request *r)
+static WAITS void handle(void *arg, struct https_request *r)
 {
 	bool found = strcmp(r->path, "/metrics") == 0;
 	char *text = found ? make_page(arg)

@@ -7,7 +7,7 @@
 
 #include "lib/client/luxi.h"
 #include "lib/json/json.h"
-#include "rapi/console/relay.h"
+#include "rapi/console/carrier.h"
 #include "rapi/resources/reply.h"
 
 /* What the values of a body may take in memory; the longest one that a client
@@ -21,7 +21,7 @@ void request_done(struct request *q)
 	json_decref(q->body);
 	buf_done(&q->headers);
 	free(q->text);
-	relay_free(q->console);
+	carrier_free(q->console);
 }
 
 /* "application/json", also with parameters behind it. */

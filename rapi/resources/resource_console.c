@@ -6,7 +6,7 @@
 #include "lib/base/clock.h"
 #include "lib/client/luxi.h"
 #include "lib/json/json.h"
-#include "rapi/console/relay.h"
+#include "rapi/console/carrier.h"
 #include "rapi/console/ticket.h"
 #include "rapi/console/websocket.h"
 #include "rapi/resources/reply.h"
@@ -119,7 +119,7 @@ json_t *resource_console_ws(struct request *q, struct error *err)
 	luxi_close(request_connect(q->way, &socket, err));
 	if (socket == NULL)
 		return NULL;
-	q->console = relay_new(answer, socket, err);
+	q->console = carrier_new(answer, socket, err);
 	if (q->console == NULL)
 		return NULL;
 	q->status = 101;

@@ -37,7 +37,7 @@ struct log_server {
 	bool frozen, starting;
 	bool fetch_fails;
 	unsigned format; /* of entries that it can read; 0: 1 */
-	bool may_die; /* its disk has faults */
+	bool may_die;	 /* its disk has faults */
 	/* Its disk was put back, and it has not been told so. */
 	bool is_old;
 	char *died; /* what consensus said when it could not go on */

@@ -69,7 +69,7 @@ node_call_served() {
         const struct rpc_args_blockdev_wipe *args" \
         'call_blockdev_wipe(c, args, err)' 'call_blockdev_grow(c, args, err)'
     planted $calls "struct call *c, struct error *err" \
-        'call_version(c, err)' 'call_drbd_helper(c, err)'
+        'call_version(c, err)' 'call_node_ssh_key_add(c, err)'
 }
 
 objects=lib/model/config/config_objects.h

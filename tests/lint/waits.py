@@ -31,6 +31,8 @@ EXCEPTIONS = {
         "the bottom of a task's stack: nobody waits for its return",
     ("masterd/luxi/luxi_calls.c", "dispatch", "run_method"):
         "waits() has said that this call does not wait",
+    ("masterd/main.c", "may_drop", "frames_ask"):
+        "there is no task yet, so it blocks",
     ("masterd/main.c", "ask_to_make_way", "frames_ask"):
         "there is no task yet, so it blocks",
     ("masterd/query/query.c", "query_is_short", "query_needs_wait"):

@@ -52,7 +52,7 @@ struct sim_node {
 	unsigned n_requests; /* that it answers now */
 	bool begun;	     /* it stands by or serves */
 	const struct strv *drop; /* its next one leaves these behind */
-	bool no_voting;	     /* its next one is started so */
+	bool no_voting;		 /* its next one is started so */
 	struct noderpc_transport transport;
 	struct master *master; /* NULL while none serves here */
 	struct noded noded;

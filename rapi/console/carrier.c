@@ -3,7 +3,7 @@
  * reads the client's frames, the other one waits for the instance's output.
  * Both write to the client, one frame at a time.  Whoever ends hangs up, which
  * wakes up the other. */
-#include "rapi/console/relay.h"
+#include "rapi/console/carrier.h"
 
 #include <gnutls/gnutls.h>
 #include <pthread.h>
@@ -20,7 +20,7 @@
 #define READ_SIZE 16384
 #define STACK ((size_t)256 * 1024)
 
-struct relay {
+struct carrier {
 	struct console *console;
 	struct https_request *http;
 	pthread_mutex_t sending;
@@ -33,8 +33,8 @@ struct relay {
 
 /* --- the console at the master --- */
 
-struct console *relay_new(const json_t *answer, const char *luxi_socket,
-			  struct error *err)
+struct console *carrier_new(const json_t *answer, const char *luxi_socket,
+			    struct error *err)
 {
 	const char *node = json_string_value(json_array_get(answer, 0));
 	const char *id = json_string_value(json_array_get(answer, 1));
@@ -51,7 +51,7 @@ struct console *relay_new(const json_t *answer, const char *luxi_socket,
 	return c;
 }
 
-void relay_free(struct console *c)
+void carrier_free(struct console *c)
 {
 	if (c == NULL)
 		return;
@@ -76,7 +76,7 @@ static json_t *encoded(const char *data, size_t len)
 
 /* --- to the client --- */
 
-static int send_frame(struct relay *r, enum websocket_op op, const void *data,
+static int send_frame(struct carrier *r, enum websocket_op op, const void *data,
 		      size_t len)
 {
 	auto_buf struct buf frame = {0};
@@ -86,20 +86,20 @@ static int send_frame(struct relay *r, enum websocket_op op, const void *data,
 	pthread_mutex_lock(&r->sending);
 	rc = atomic_load(&r->over) ? -1
 				   : https_write(r->http, frame.data, frame.len,
-						 RELAY_SEND_MS);
+						 CARRIER_SEND_MS);
 	pthread_mutex_unlock(&r->sending);
 	return rc;
 }
 
 /* The first one who ends says why. */
-static void finish(struct relay *r, enum websocket_code code)
+static void finish(struct carrier *r, enum websocket_code code)
 {
 	auto_buf struct buf frame = {0};
 
 	websocket_write_close(&frame, code);
 	pthread_mutex_lock(&r->sending);
 	if (!atomic_exchange(&r->over, true)) {
-		https_write(r->http, frame.data, frame.len, RELAY_SEND_MS);
+		https_write(r->http, frame.data, frame.len, CARRIER_SEND_MS);
 		https_hang_up(r->http);
 	}
 	pthread_mutex_unlock(&r->sending);
@@ -107,7 +107,7 @@ static void finish(struct relay *r, enum websocket_code code)
 
 /* --- from the instance --- */
 
-static int pass_output(struct relay *r, const json_t *answer)
+static int pass_output(struct carrier *r, const json_t *answer)
 {
 	const char *text = json_string_value(json_array_get(answer, 0));
 	gnutls_datum_t encoded_ = {.data = mem_unconst(text)};
@@ -128,7 +128,7 @@ static int pass_output(struct relay *r, const json_t *answer)
 
 static void *output_thread(void *arg)
 {
-	struct relay *r = arg;
+	struct carrier *r = arg;
 	enum websocket_code code = WEBSOCKET_FAILED;
 
 	while (!atomic_load(&r->over)) {
@@ -152,7 +152,7 @@ static void *output_thread(void *arg)
 
 /* --- from the client --- */
 
-static int pass_input(struct relay *r, const struct websocket_frame *f)
+static int pass_input(struct carrier *r, const struct websocket_frame *f)
 {
 	struct error err;
 	auto_json json_t *answer = NULL;
@@ -167,7 +167,7 @@ static int pass_input(struct relay *r, const struct websocket_frame *f)
 }
 
 /* -1: it is over. */
-static int take_frame(struct relay *r, const struct websocket_frame *f)
+static int take_frame(struct carrier *r, const struct websocket_frame *f)
 {
 	switch (f->op) {
 	case WEBSOCKET_BINARY:
@@ -185,7 +185,7 @@ static int take_frame(struct relay *r, const struct websocket_frame *f)
 	}
 }
 
-static int take_frames(struct relay *r)
+static int take_frames(struct carrier *r)
 {
 	enum websocket_code code = WEBSOCKET_PROTOCOL;
 	struct websocket_frame f;
@@ -202,7 +202,7 @@ static int take_frames(struct relay *r)
 }
 
 /* Wait for bytes; -1: the client has gone. */
-static int receive(struct relay *r)
+static int receive(struct carrier *r)
 {
 	char data[READ_SIZE];
 	ssize_t n =
@@ -212,7 +212,7 @@ static int receive(struct relay *r)
 		return -1;
 	if (n == 0) {
 		if (clock_mono_us() - r->heard_us >
-		    RELAY_SILENT_S * INT64_C(1000000))
+		    CARRIER_SILENT_S * INT64_C(1000000))
 			return -1;
 		return send_frame(r, WEBSOCKET_PING, "", 0);
 	}
@@ -221,7 +221,7 @@ static int receive(struct relay *r)
 	return 0;
 }
 
-static void input_loop(struct relay *r)
+static void input_loop(struct carrier *r)
 {
 	while (!atomic_load(&r->over) && take_frames(r) == 0)
 		if (receive(r) < 0)
@@ -231,7 +231,7 @@ static void input_loop(struct relay *r)
 
 /* --- both --- */
 
-static int start_output(struct relay *r, pthread_t *ret)
+static int start_output(struct carrier *r, pthread_t *ret)
 {
 	pthread_attr_t attr;
 	int rc;
@@ -243,7 +243,7 @@ static int start_output(struct relay *r, pthread_t *ret)
 	return rc == 0 ? 0 : -1;
 }
 
-static void close_console(struct relay *r)
+static void close_console(struct carrier *r)
 {
 	struct error err;
 
@@ -252,7 +252,7 @@ static void close_console(struct relay *r)
 		json_make("[s, s]", r->console->node, r->console->id), &err));
 }
 
-static void run(struct relay *r)
+static void run(struct carrier *r)
 {
 	pthread_t output;
 
@@ -266,7 +266,7 @@ static void run(struct relay *r)
 	pthread_join(output, NULL);
 }
 
-static int send_head(struct relay *r, const char *lines)
+static int send_head(struct carrier *r, const char *lines)
 {
 	auto_strv struct strv all = {0};
 	auto_buf struct buf head = {0};
@@ -278,12 +278,13 @@ static int send_head(struct relay *r, const char *lines)
 		if (*all.items[i] != '\0')
 			buf_addf(&head, "%s\r\n", all.items[i]);
 	buf_adds(&head, "\r\n");
-	return https_write(r->http, head.data, head.len, RELAY_SEND_MS);
+	return https_write(r->http, head.data, head.len, CARRIER_SEND_MS);
 }
 
-void relay_run(struct console *c, struct https_request *http, const char *lines)
+void carrier_run(struct console *c, struct https_request *http,
+		 const char *lines)
 {
-	struct relay r = {
+	struct carrier r = {
 		.console = c, .http = http, .heard_us = clock_mono_us()};
 	struct error err;
 
