@@ -428,8 +428,10 @@ static bool may_skip_vote(const struct masterd *md)
 	if ((!md->config.no_voting && md->config.drop == NULL) || md->yes_do_it)
 		return true;
 	if (!isatty(STDIN_FILENO)) {
-		fprintf(stderr, "--no-voting and --drop need --yes-do-it where "
-				"nobody can be asked\n");
+		fprintf(stderr,
+			"%s needs --yes-do-it where nobody can be "
+			"asked\n",
+			md->config.no_voting ? "--no-voting" : "--drop");
 		return false;
 	}
 	printf("Without a vote this node becomes master with the data that it "

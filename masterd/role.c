@@ -67,16 +67,18 @@ static WAITS void promote_task(void *arg)
 /* The log of the daemon says from when to when nothing could be changed. */
 static void tell_leading(struct role *r, bool leads)
 {
+	bool changed = leads != r->leading;
 	struct error err;
 
-	if (r->over || leads == r->leading)
+	if (r->over || (!changed && (leads || r->named)))
 		return;
 	r->leading = leads;
-	if (leads)
-		log_info("Changes of the cluster can be kept");
-	else if (quorum_safe(r->quorum, &err) < 0)
+	r->named = !leads && quorum_safe(r->quorum, &err) < 0;
+	if (r->named)
 		log_error("%s", err.text);
-	else
+	else if (leads)
+		log_info("Changes of the cluster can be kept");
+	else if (changed)
 		log_warning("This master asks the other candidates whether it "
 			    "is still theirs");
 }

@@ -21,6 +21,7 @@ struct role {
 	bool promoting; /* the master is being made */
 	bool electing;	/* the task that waits for a silence runs */
 	bool watching;	/* the task that looks for another master runs */
+	bool named;	/* who is silent while it could not */
 	bool leading;	/* the master could commit when it was looked at */
 	bool handing;	/* the leader hands over */
 	bool finished;	/* the master's work has ended in order */

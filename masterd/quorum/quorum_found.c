@@ -21,22 +21,7 @@
 #define RETRY_MS 1000u
 #define TRIES 60
 
-/* What a node said. */
-struct voter {
-	json_t *node;  /* as configured */
-	json_t *state; /* NULL: it does not answer */
-	bool self;
-};
-
-struct ballot {
-	struct quorum *q;
-	const struct quorum_begin *how;
-	struct voter *voters;
-	size_t n;
-	struct strv ignored; /* nodes that have no say */
-};
-
-static void ballot_done(struct ballot *b)
+void quorum_ballot_done(struct ballot *b)
 {
 	for (size_t i = 0; i < b->n; i++) {
 		json_decref(b->voters[i].node);
@@ -46,7 +31,7 @@ static void ballot_done(struct ballot *b)
 	strv_done(&b->ignored);
 }
 
-static const char *self_name(const struct ballot *b)
+const char *quorum_ballot_self(const struct ballot *b)
 {
 	return b->q->config.paths->hostname;
 }
@@ -67,7 +52,8 @@ static void add_voter(void *arg, const char *uuid, const char *text)
 	}
 	b->voters = xrealloc(b->voters, (b->n + 1) * sizeof(*b->voters));
 	b->voters[b->n++] = (struct voter){
-		.node = node, .self = str_eq(node_name(node), self_name(b))};
+		.node = node,
+		.self = str_eq(node_name(node), quorum_ballot_self(b))};
 }
 
 /* --- asking --- */
@@ -82,7 +68,7 @@ static WAITS json_t *ask_ganetis(struct quorum *q, const json_t *node)
 	return name == NULL ? NULL : json_make("{s:O}", "master", name);
 }
 
-static WAITS void ask_all(struct ballot *b)
+void quorum_ballot_ask(struct ballot *b)
 {
 	struct node_result *results = node_results_new(b->n);
 
@@ -129,7 +115,7 @@ static size_t count_naming(const struct ballot *b, const char *name)
 
 	for (size_t i = 0; i < b->n; i++)
 		n += b->voters[i].self
-			     ? str_eq(name, self_name(b))
+			     ? str_eq(name, quorum_ballot_self(b))
 			     : b->voters[i].state != NULL &&
 				       str_eq(master_by(&b->voters[i]), name);
 	return n;
@@ -151,7 +137,7 @@ static const char *other_master(const struct ballot *b, size_t *ret_n)
 	*ret_n = 0;
 	for (size_t i = 0; i < b->n; i++) {
 		const char *name = master_by(&b->voters[i]);
-		size_t n = *name == '\0' || str_eq(name, self_name(b))
+		size_t n = *name == '\0' || str_eq(name, quorum_ballot_self(b))
 				   ? 0
 				   : count_naming(b, name);
 
@@ -171,14 +157,15 @@ static int check_votes(const struct ballot *b, struct error *err)
 	auto_free char *silent = name_silent(b);
 	const char *other = other_master(b, &others);
 
-	n = b->how->failover ? count_answers(b) : count_naming(b, self_name(b));
+	n = b->how->failover ? count_answers(b)
+			     : count_naming(b, quorum_ballot_self(b));
 	if (n >= needed)
 		return 0;
 	if (!b->how->failover && others >= needed)
 		return error_set(err, ERR_PREREQ, ECODE_FENCED,
 				 "%s is not the master: %zu of %zu nodes say "
 				 "that it is %s",
-				 self_name(b), others, b->n, other);
+				 quorum_ballot_self(b), others, b->n, other);
 	return error_set(err, ERR_PREREQ, ECODE_STATE,
 			 "Only %zu of %zu nodes %s, %zu are needed%s%s. Start "
 			 "their node daemons; if no other master can be "
@@ -232,7 +219,7 @@ static int check_masters(const struct ballot *b, struct error *err)
 				"gnt-cluster master-failover on another node; "
 				"--no-voting goes on with what this node has",
 				node_name(b->voters[i].node), master,
-				self_name(b));
+				quorum_ballot_self(b));
 	}
 	return 0;
 }
@@ -264,7 +251,8 @@ static int check_term(const struct ballot *b, struct error *err)
 				"nothing: what is here is not the newest. Run "
 				"gnt-cluster master-failover on another node; "
 				"--no-voting goes on with what this node has",
-				node_name(b->voters[i].node), self_name(b));
+				node_name(b->voters[i].node),
+				quorum_ballot_self(b));
 	return 0;
 }
 
@@ -282,7 +270,7 @@ static int check_own(const struct ballot *b, struct error *err)
 			 "that are in no file yet. Put the former "
 			 "configuration back and start again; --no-voting "
 			 "goes on without those changes",
-			 self_name(b));
+			 quorum_ballot_self(b));
 }
 
 /* --- newer data --- */
@@ -311,7 +299,8 @@ static int check_config(const struct ballot *b, struct error *err)
 				 "%s has a newer configuration than %s. Run "
 				 "gnt-cluster master-failover there; "
 				 "--no-voting goes on without it",
-				 node_name(b->voters[i].node), self_name(b));
+				 node_name(b->voters[i].node),
+				 quorum_ballot_self(b));
 	}
 	return 0;
 }
@@ -339,7 +328,8 @@ static WAITS int check_log_of(const struct ballot *b, const struct voter *v,
 			 "part of it that is as new. Run gnt-cluster "
 			 "master-failover on %s, or on another node that has; "
 			 "--no-voting goes on with what this node has",
-			 node_name(v->node), self_name(b), node_name(v->node));
+			 node_name(v->node), quorum_ballot_self(b),
+			 node_name(v->node));
 }
 
 static WAITS int check_logs(const struct ballot *b, struct error *err)
@@ -352,133 +342,6 @@ static WAITS int check_logs(const struct ballot *b, struct error *err)
 		    check_log_of(b, &b->voters[i], own, err) < 0)
 			return -1;
 	return 0;
-}
-
-/* --- without those that are lost --- */
-
-/* What a candidate's server says of itself: NULL when it does not answer; an
- * empty object where it has no log. */
-static WAITS json_t *ask_server(const struct ballot *b, const struct voter *v)
-{
-	struct error ignored;
-
-	return v->state == NULL ? NULL
-				: quorum_give_order(b->q, v->node,
-						    json_make("[s]", "status"),
-						    ASK_MS, &ignored);
-}
-
-/* One that is to be left behind must have nothing of this log to go on with. */
-static int check_lost(const struct ballot *b, const struct voter *v,
-		      const json_t *theirs, const json_t *own,
-		      struct error *err)
-{
-	const char *cluster = json_str(own, "cluster", "-");
-
-	if (v->self)
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "%s cannot be left behind by itself",
-				 self_name(b));
-	if (theirs == NULL || !str_eq(json_str(theirs, "cluster", ""), cluster))
-		return 0;
-	return error_set(err, ERR_PREREQ, ECODE_STATE,
-			 "%s answers, and has its part of the cluster's log: "
-			 "it is not lost. Without --drop for it the cluster "
-			 "has one vote more",
-			 node_name(v->node));
-}
-
-/* One that is not named must answer, and this server must have all it has. */
-static int check_kept(const struct voter *v, const json_t *theirs,
-		      const json_t *own, struct error *err)
-{
-	const char *name = node_name(v->node);
-
-	if (v->self)
-		return 0;
-	if (theirs == NULL)
-		return error_set(err, ERR_PREREQ, ECODE_STATE,
-				 "%s does not answer either: start its "
-				 "daemons, or name it with --drop",
-				 name);
-	if (!quorum_has_more(theirs, own))
-		return 0;
-	return error_set(err, ERR_PREREQ, ECODE_STATE,
-			 "%s has newer data: run gnt-cluster recover there",
-			 name);
-}
-
-static int check_drop_names(const struct ballot *b, struct error *err)
-{
-	for (size_t k = 0; k < b->how->drop->n; k++) {
-		const char *name = b->how->drop->items[k];
-		bool found = false;
-
-		for (size_t i = 0; i < b->n && !found; i++)
-			found = str_eq(name, node_name(b->voters[i].node)) &&
-				node_master_candidate(b->voters[i].node);
-		if (!found)
-			return error_set(err, ERR_PREREQ, ECODE_NOENT,
-					 "There is no master candidate %s",
-					 name);
-	}
-	return 0;
-}
-
-/* Are those that answer a majority of the log's voters? */
-static bool are_enough(const struct ballot *b, const struct raft_ids *answering)
-{
-	struct consensus_status status;
-	size_t n = 0;
-
-	consensus_status(b->q->log, &status);
-	for (size_t i = 0; i < status.raft.members.voters.n; i++)
-		n += raft_ids_have(answering,
-				   status.raft.members.voters.ids[i]);
-	return n > status.raft.members.voters.n / 2;
-}
-
-/* Another master that can change something makes this a mistake. */
-static int check_needed(const struct ballot *b,
-			const struct raft_ids *answering, struct error *err)
-{
-	if (!are_enough(b, answering))
-		return 0;
-	return error_set(err, ERR_PREREQ, ECODE_STATE,
-			 "The master candidates that answer are enough: start "
-			 "the master daemon, or run gnt-cluster "
-			 "master-failover; nobody need be left behind");
-}
-
-static WAITS int look_without(struct ballot *b, struct error *err)
-{
-	auto_json json_t *own = quorum_tell_status(b->q);
-	struct raft_ids answering = {0};
-
-	if (b->q->log == NULL)
-		return error_set(err, ERR_PREREQ, ECODE_STATE,
-				 "%s has no part of the cluster's log",
-				 self_name(b));
-	raft_ids_add(&answering, b->q->me.id);
-	if (check_drop_names(b, err) < 0)
-		return -1;
-	ask_all(b);
-	for (size_t i = 0; i < b->n; i++) {
-		const struct voter *v = &b->voters[i];
-		bool lost = strv_has(b->how->drop, node_name(v->node));
-		auto_json json_t *theirs = NULL;
-
-		if (!node_master_candidate(v->node) ||
-		    (node_offline(v->node) && !lost))
-			continue;
-		theirs = v->self ? NULL : ask_server(b, v);
-		if ((lost ? check_lost(b, v, theirs, own, err)
-			  : check_kept(v, theirs, own, err)) < 0)
-			return -1;
-		raft_ids_add(&answering,
-			     strtoull(json_str(theirs, "id", "0"), NULL, 16));
-	}
-	return check_needed(b, &answering, err);
 }
 
 /* --- all of it --- */
@@ -498,7 +361,7 @@ static bool is_stopped(const struct ballot *b)
 static WAITS int look(struct ballot *b, struct error *err)
 {
 	for (int i = 0; i < TRIES; i++) {
-		ask_all(b);
+		quorum_ballot_ask(b);
 		if (check_votes(b, err) == 0 || error_is(err, ECODE_FENCED) ||
 		    count_answers(b) == b->n || is_stopped(b))
 			break;
@@ -529,7 +392,7 @@ static uint64_t next_term(const struct ballot *b)
 	return (uint64_t)term + 1;
 }
 
-static int begin_ballot(struct ballot *b, struct error *err)
+int quorum_ballot_begin(struct ballot *b, struct error *err)
 {
 	config_image_each(state_config(b->q->state), "nodes", add_voter, b);
 	if (find_self(b) != NULL)
@@ -537,17 +400,7 @@ static int begin_ballot(struct ballot *b, struct error *err)
 	return error_set(err, ERR_PREREQ, ECODE_STATE,
 			 "Node %s is not in the configuration of the cluster "
 			 "that it has",
-			 self_name(b));
-}
-
-int quorum_may_drop(struct quorum *q, const struct strv *drop,
-		    struct error *err)
-{
-	struct quorum_begin how = {.drop = drop};
-	__attribute__((cleanup(ballot_done))) struct ballot b = {.q = q,
-								 .how = &how};
-
-	return begin_ballot(&b, err) < 0 ? -1 : look_without(&b, err);
+			 quorum_ballot_self(b));
 }
 
 /* Another server leads the log in which this one takes part by now: there is
@@ -578,13 +431,13 @@ static WAITS int begin_alone(struct ballot *b, struct error *err)
 int quorum_begin_log(struct quorum *q, const struct quorum_begin *how,
 		     struct error *err)
 {
-	__attribute__((cleanup(ballot_done))) struct ballot b = {.q = q,
-								 .how = how};
+	__attribute__((cleanup(quorum_ballot_done))) struct ballot b = {
+		.q = q, .how = how};
 
-	if (begin_ballot(&b, err) < 0)
+	if (quorum_ballot_begin(&b, err) < 0)
 		return -1;
 	if (how->drop != NULL) {
-		if (look_without(&b, err) < 0)
+		if (quorum_ballot_without(&b, err) < 0)
 			return -1;
 	} else if (look(&b, err) < 0) {
 		if (!how->no_voting)

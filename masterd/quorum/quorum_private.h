@@ -96,8 +96,35 @@ WAITS json_t *quorum_give_order(struct quorum *q, const json_t *node,
 
 /* --- quorum_found.c --- */
 
-/* Whether these candidates may be left behind (quorum_begin.drop); -1 with err,
- * which says why not. */
+/* What a node said. */
+struct voter {
+	json_t *node;  /* as configured */
+	json_t *state; /* NULL: it does not answer */
+	bool self;
+};
+
+struct ballot {
+	struct quorum *q;
+	const struct quorum_begin *how;
+	struct voter *voters;
+	size_t n;
+	struct strv ignored; /* nodes that have no say */
+};
+
+/* All nodes of the configuration are voters, this one among them. */
+int quorum_ballot_begin(struct ballot *b, struct error *err);
+void quorum_ballot_done(struct ballot *b);
+/* The name of this node. */
+const char *quorum_ballot_self(const struct ballot *b);
+/* What each node says of the master and of itself. */
+WAITS void quorum_ballot_ask(struct ballot *b);
+
+/* --- quorum_drop.c --- */
+
+/* Whether the candidates of b->how->drop may be left behind; -1 with err, which
+ * says why not. */
+WAITS int quorum_ballot_without(struct ballot *b, struct error *err);
+/* The same, to be asked before anything is done. */
 WAITS int quorum_may_drop(struct quorum *q, const struct strv *drop,
 			  struct error *err);
 

@@ -272,11 +272,19 @@ static bool submits(const struct route *r)
 	return r->jobs || r->run == resource_os;
 }
 
+/* Not kept: what goes on without end, wants a ticket, or is known to a running
+ * daemon alone. */
+static bool is_kept(const struct route *r)
+{
+	return strcmp(r->method, "GET") == 0 && r->stream != STREAM_ALWAYS &&
+	       !r->ticket && r->run != resource_samples;
+}
+
 static int keep_all(struct fixtures *f, bool jobs, struct error *err)
 {
 	for (const struct route *r = routes(); r->method != NULL; r++)
-		if (strcmp(r->method, "GET") == 0 && !r->stream &&
-		    submits(r) == jobs && keep_route(f, r, err) < 0)
+		if (is_kept(r) && submits(r) == jobs &&
+		    keep_route(f, r, err) < 0)
 			return -1;
 	return 0;
 }
@@ -285,9 +293,11 @@ int fixtures_write(const struct paths *p, const char *folder, size_t *ret_n,
 		   struct error *err)
 {
 	auto_json json_t *index = json_array();
-	struct fixtures f = {.way = {.luxi_socket = path(p, PATH_QUERY_SOCKET)},
-			     .folder = folder,
-			     .index = index};
+	struct fixtures f = {
+		.way = {.luxi_socket = path(p, PATH_QUERY_SOCKET),
+			.relay_socket = path(p, PATH_RELAY_SOCKET)},
+		.folder = folder,
+		.index = index};
 	auto_free char *text = NULL;
 	int rc = fs_mkdirs(folder, 0755, err) < 0 ||
 				 keep_all(&f, false, err) < 0 ||

@@ -36,6 +36,7 @@ tag|gnt-cluster remove-tags ghost
 node|gnt-cluster command -n ghost true
 node|gnt-cluster command -n node1 -n ghost true
 group|gnt-cluster command -g ghost true
+node|gnt-cluster recover --yes-do-it --drop ghost
 node|gnt-cluster copyfile -n ghost /etc/hosts
 group|gnt-cluster copyfile -g ghost /etc/hosts
 node|gnt-cluster epo ghost

@@ -47,7 +47,7 @@ create() { # NAME MEMBERS
 
 # Programs and files.
 is "$(ls "$run/socket" | tr '\n' ' ')" \
-    "ganeti-master ganeti-metad ganeti-query ganeti-wconfd gantry-log " \
+    "ganeti-master ganeti-metad ganeti-query ganeti-wconfd gantry-log gantry-relay " \
     "two sockets serve and two refuse, there is none of confd or mond"
 like "$(call QueryClusterInfo '[]')" '"vcs_version": "\(gantry\)' \
     "the version of the program is ours"

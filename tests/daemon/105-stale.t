@@ -91,7 +91,7 @@ cluster_end
 cluster_start --nodes 2
 vc kill "$VC" node1
 fails "one of two does not take over alone" on node2 gnt-cluster master-failover
-like "$out" 'node1.example.com.*--no-voting' "and says how it would"
+like "$out" 'node1.example.com.*gnt-cluster recover --drop' "and says how it would"
 fails "--no-voting wants a yes" on node2 gnt-cluster master-failover --no-voting
 succeeds "--no-voting does" \
     on node2 gnt-cluster master-failover --no-voting --yes-do-it

