@@ -438,6 +438,14 @@ struct object {
 	int64_t serial, time_us;
 };
 
+/* A time beyond all bounds is none. */
+static int64_t to_us(int64_t seconds)
+{
+	return seconds < 0 || seconds > INT64_MAX / SECOND_US
+		       ? 0
+		       : seconds * SECOND_US;
+}
+
 static void look_at_object(struct object *o, const char *text, size_t len,
 			   const char *name_key)
 {
@@ -453,7 +461,7 @@ static void look_at_object(struct object *o, const char *text, size_t len,
 		else if (glance_is(&key, "serial_no"))
 			o->serial = glance_number(&value);
 		else if (glance_is(&key, "mtime"))
-			o->time_us = glance_number(&value) * SECOND_US;
+			o->time_us = to_us(glance_number(&value));
 	}
 }
 
