@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Calls about this node's copy of the job queue: Ganeti's for single files, and
- * ours for whole batches and for catching up (doc/design/failover.md). */
+/* Calls about the job queue's files: Ganeti's for the copy that a candidate of
+ * its master keeps, and ours for a server of the log that fetches the state
+ * (doc/design/log.md). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,20 +38,14 @@ static void free_files(struct replica_file *files, size_t n)
 	free(files);
 }
 
-/* Argument: [file, content]; content null: remove. */
+/* The arguments of a call about one file. */
 static int read_file(const struct call *c, const char *name,
 		     const json_t *content, struct replica_file *ret,
 		     struct error *err)
 {
-	if (name == NULL || content == NULL)
-		return error_set(err, ERR_REQUEST, NULL,
-				 "Call %s takes a list of [file, content]",
-				 c->procedure);
 	ret->name = queue_name(c, name, err);
 	if (ret->name == NULL)
 		return -1;
-	if (json_is_null(content))
-		return 0;
 	ret->text = content_read(content, &ret->len, err);
 	return ret->text != NULL ? 0 : -1;
 }
@@ -65,28 +60,6 @@ WAITS json_t *call_jobqueue_update(struct call *c,
 	if (rc == 0)
 		rc = replica_update(c->n->candidate.queue, file, 1, err);
 	free_files(file, 1);
-	return rc < 0 ? NULL : json_null();
-}
-
-/* Not of Ganeti: [[file, content or null], ...] in one call. */
-WAITS json_t *
-call_jobqueue_update_many(struct call *c,
-			  const struct rpc_args_jobqueue_update_many *args,
-			  struct error *err)
-{
-	size_t n = json_array_size(args->files);
-	struct replica_file *files = xcalloc(n + 1, sizeof(*files));
-	int rc = 0;
-
-	for (size_t i = 0; i < n && rc == 0; i++) {
-		const json_t *entry = json_array_get(args->files, i);
-
-		rc = read_file(c, json_string_value(json_array_get(entry, 0)),
-			       json_array_get(entry, 1), &files[i], err);
-	}
-	if (rc == 0)
-		rc = replica_update(c->n->candidate.queue, files, n, err);
-	free_files(files, n);
 	return rc < 0 ? NULL : json_null();
 }
 
@@ -162,7 +135,7 @@ WAITS json_t *call_jobqueue_set_drain_flag(
 	return rc < 0 ? NULL : json_null();
 }
 
-/* --- not of Ganeti: to catch up --- */
+/* --- not of Ganeti: the state is fetched --- */
 
 WAITS json_t *call_jobqueue_list(struct call *c,
 				 const struct rpc_args_jobqueue_list *args,

@@ -26,8 +26,8 @@ static const struct {
 	const char *procedure;
 	enum order_stream stream;
 } streams[] = {
-	{"jobqueue_update_many", ORDER_QUEUE},
 	{"jobqueue_purge", ORDER_QUEUE},
+	{"jobqueue_update", ORDER_QUEUE},
 	{"node_demote_from_mc", ORDER_CONFIG},
 	{"write_ssconf_files", ORDER_SSCONF},
 	{"ssh_keys", ORDER_SSH},

@@ -17,7 +17,6 @@
 #include "lib/store/store.h"
 
 #define JOB_FILE_MAX (256u * 1024 * 1024)
-#define POSITION_FILE "position"
 
 struct replica {
 	struct replica_config config;
@@ -219,41 +218,13 @@ static int check_file(const struct replica_file *f, struct error *err)
 	return 0;
 }
 
-/* The copy is begun anew: what it had is told to whoever becomes master before
- * it is whole. */
-static WAITS int note_had(struct replica *r, struct replica_file *f,
-			  struct error *err)
-{
-	auto_free char *before = NULL;
-	int rc;
-
-	if (begin(r, err) < 0)
-		return -1;
-	rc = store_read_if_there(r->store, POSITION_FILE, JOB_FILE_MAX, &before,
-				 err);
-	end(r);
-	if (rc < 0)
-		return -1;
-	free(f->text);
-	f->text = copy_position_halved(before);
-	f->len = strlen(f->text);
-	return 0;
-}
-
-static bool begins_anew(const struct replica_file *f)
-{
-	return strcmp(f->name, POSITION_FILE) == 0 &&
-	       str_eq(f->text, COPY_POSITION_HALF);
-}
-
 int replica_update(struct replica *r, struct replica_file *files, size_t n,
 		   struct error *err)
 {
 	struct store_change *c;
 
 	for (size_t i = 0; i < n; i++)
-		if (check_file(&files[i], err) < 0 ||
-		    (begins_anew(&files[i]) && note_had(r, &files[i], err) < 0))
+		if (check_file(&files[i], err) < 0)
 			return -1;
 	if (n == 0)
 		return 0;
@@ -484,34 +455,4 @@ json_t *replica_read(struct replica *r, const json_t *names, struct error *err)
 	}
 	look_end(&l);
 	return failed ? NULL : steal(&result);
-}
-
-static WAITS uint64_t highest_id(const struct look *l)
-{
-	auto_strv struct strv names = {0};
-	struct error ignored;
-	size_t len;
-	auto_free char *serial = look_read(l, "serial", &len);
-	uint64_t highest = 0, id;
-
-	if (serial != NULL)
-		queue_file_read_serial(serial, &highest);
-	if (look_list(l, "", &names, &ignored) < 0)
-		return highest;
-	for (size_t i = 0; i < names.n; i++)
-		if (queue_file_job_id(names.items[i], &id) && id > highest)
-			highest = id;
-	return highest;
-}
-
-struct replica_position replica_position(struct replica *r)
-{
-	struct look l = look_begin(r);
-	size_t len;
-	auto_free char *text = look_read(&l, POSITION_FILE, &len);
-	struct replica_position pos = {.at = copy_position_read(text),
-				       .job_id = highest_id(&l)};
-
-	look_end(&l);
-	return pos;
 }

@@ -16,7 +16,6 @@
 #include "lib/base/error.h"
 #include "lib/base/mem.h"
 #include "lib/event/task.h"
-#include "lib/model/files/copy_position.h"
 
 /* A journal of its own kind of size: it is made on each candidate, and a batch
  * that does not fit goes into its file at once. */
@@ -53,12 +52,9 @@ struct replica_file {
 	size_t len;
 };
 
-/* Make the changes durable; texts are taken over, but for that of the file
- * "position" when the copy is begun anew: there it is noted what the copy had
- * (copy_position_halved()).  -1 with err: somebody else has the queue, the disk
- * is full, or a sync has failed, after which nothing is taken any more until
- * the daemon is started anew.  A change that did not fit into one record may be
- * there in part then; its position, which comes last, is not. */
+/* Make the changes durable; texts are taken over.  -1 with err: somebody else
+ * has the queue, the disk is full, or a sync has failed, after which nothing is
+ * taken any more until the daemon is started anew. */
 WAITS int replica_update(struct replica *r, struct replica_file *files,
 			 size_t n, struct error *err);
 
@@ -76,13 +72,6 @@ WAITS json_t *replica_list(struct replica *r, const char *folder, bool own,
 /* {name: text} of those that exist, as many as fit (at least one). */
 WAITS json_t *replica_read(struct replica *r, const json_t *names,
 			   struct error *err);
-
-/* How new the copy is; also that of a queue that somebody else has. */
-struct replica_position {
-	struct copy_position at;
-	uint64_t job_id; /* highest */
-};
-WAITS struct replica_position replica_position(struct replica *r);
 
 /* After a start: let what a crash left in the journal reach the files. */
 WAITS void replica_tidy(struct replica *r);

@@ -194,12 +194,12 @@ Test(candidate, what_was_answered_survives_a_power_cut)
 	auto_json json_t *found = NULL;
 
 	cr_assert_eq(write_file("job-3", "three"), 0);
-	cr_assert_eq(write_file("position", "2 17\n"), 0);
+	cr_assert_eq(write_file("job-4", "four"), 0);
 	power_cut();
 	taken = false; /* the dead daemon's */
 	found = list_own();
 	cr_assert_not_null(json_get(found, "job-3"));
-	cr_assert_not_null(json_get(found, "position"));
+	cr_assert_not_null(json_get(found, "job-4"));
 }
 
 Test(candidate, the_list_has_hashes_and_sizes_of_archive_folders)

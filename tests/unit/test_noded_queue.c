@@ -19,14 +19,24 @@ static void teardown(void)
 
 TestSuite(noded_queue, .init = setup, .fini = teardown, .timeout = 60);
 
-static bool update_many(json_t *files STEALS)
+static bool ask(const char *path, json_t *args STEALS)
 {
-	auto_json json_t *args = json_make("[o]", files);
+	auto_json json_t *owned = args;
 	auto_free char *body = json_text(args);
-	auto_json json_t *answer = test_node_request(
-		&node, "POST", "/jobqueue_update_many", body, NULL);
+	auto_json json_t *answer =
+		test_node_request(&node, "POST", path, body, NULL);
 
 	return json_is_true(json_array_get(answer, 0));
+}
+
+static bool update(const char *file, json_t *content STEALS)
+{
+	return ask("/jobqueue_update", json_make("[s, o]", file, content));
+}
+
+static json_t *text_of(const char *text)
+{
+	return json_make("[i, s]", 0, text);
 }
 
 #define QUEUE "/var/lib/ganeti/queue/"
@@ -43,14 +53,14 @@ static void assert_file(const char *name, const char *text)
 		cr_assert_str_eq(found, text);
 }
 
-Test(noded_queue, a_batch_writes_and_removes)
+Test(noded_queue, files_are_written_and_moved)
 {
 	test_node_write(&node, QUEUE "job-1", "old", 0640);
 	test_node_write(&node, QUEUE "job-2", "done", 0640);
-	cr_assert(update_many(json_make("[[s,[i,s]], [s,n], [s,[i,s]], [s,n]]",
-					QUEUE "job-1", 0, "new", QUEUE "job-2",
-					QUEUE "archive/0/job-2", 0, "done",
-					QUEUE "job-99")));
+	cr_assert(update(QUEUE "job-1", text_of("new")));
+	cr_assert(ask("/jobqueue_rename",
+		      json_make("[[[s, s]]]", QUEUE "job-2",
+				QUEUE "archive/0/job-2")));
 	assert_file(QUEUE "job-1", "new");
 	assert_file(QUEUE "job-2", NULL);
 	assert_file(QUEUE "archive/0/job-2", "done");
@@ -58,35 +68,29 @@ Test(noded_queue, a_batch_writes_and_removes)
 
 Test(noded_queue, the_drain_flag_is_a_file)
 {
-	cr_assert(update_many(json_make("[[s,[i,s]]]", QUEUE "drain", 0, "")));
+	cr_assert(ask("/jobqueue_set_drain_flag", json_make("[b]", true)));
 	assert_file(QUEUE "drain", "");
-	cr_assert(update_many(json_make("[[s,n]]", QUEUE "drain")));
+	cr_assert(ask("/jobqueue_set_drain_flag", json_make("[b]", false)));
 	assert_file(QUEUE "drain", NULL);
 }
 
-Test(noded_queue, a_big_batch_is_written_whole)
+Test(noded_queue, many_files_are_written)
 {
-	json_t *files = json_array();
-
 	for (int i = 1; i <= 200; i++) {
 		auto_free char *name = xprintf(QUEUE "job-%d", i);
 
-		json_array_append_new(
-			files, json_make("[s,[i,s]]", name, 0, "{\"id\":1}"));
+		cr_assert(update(name, text_of("{\"id\":1}")));
 	}
-	cr_assert(update_many(files));
 	assert_file(QUEUE "job-1", "{\"id\":1}");
 	assert_file(QUEUE "job-200", "{\"id\":1}");
 }
 
-Test(noded_queue, a_batch_with_a_foreign_file_does_nothing)
+Test(noded_queue, a_foreign_file_is_refused)
 {
-	cr_assert_not(
-		update_many(json_make("[[s,[i,s]], [s,[i,s]]]", QUEUE "job-1",
-				      0, "new", QUEUE "../x", 0, "evil")));
+	cr_assert_not(update(QUEUE "../x", text_of("evil")));
+	assert_file("/var/lib/ganeti/x", NULL);
+	cr_assert_not(update(QUEUE "job-1", json_integer(3)));
 	assert_file(QUEUE "job-1", NULL);
-	cr_assert_not(update_many(json_make("[s]", "job-1")));
-	cr_assert_not(update_many(json_make("[[s,i]]", QUEUE "job-1", 3)));
 }
 
 /* --- terms --- */
@@ -153,10 +157,9 @@ Test(noded_queue, a_late_purge_takes_no_newer_copy)
 {
 	struct test_request r = {.node = &node,
 				 .method = "POST",
-				 .path = "/jobqueue_update_many",
+				 .path = "/jobqueue_update",
 				 .term = "6 12",
-				 .body = "[[[\"" QUEUE
-					 "job-1\", [0, \"a\"]]]]"};
+				 .body = "[\"" QUEUE "job-1\", [0, \"a\"]]"};
 
 	task_spawn("request", test_request_task, &r);
 	test_run_tasks();

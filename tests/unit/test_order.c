@@ -35,7 +35,6 @@ static enum order_stream stream_of(const char *procedure, const char *first)
 
 Test(order, copies_of_the_clusters_state_have_one)
 {
-	cr_assert_eq(stream_of("jobqueue_update_many", "x"), ORDER_QUEUE);
 	cr_assert_eq(stream_of("jobqueue_purge", "x"), ORDER_QUEUE);
 	cr_assert_eq(stream_of("node_demote_from_mc", "x"), ORDER_CONFIG);
 	cr_assert_eq(stream_of("write_ssconf_files", "x"), ORDER_SSCONF);

@@ -66,22 +66,3 @@ Test(term, a_damaged_file_is_an_error_and_not_a_missing_promise)
 		cr_assert_not_null(strstr(err.text, "master-term"));
 	}
 }
-
-Test(term, a_configuration_older_than_its_note_has_no_term)
-{
-	static const char *const bad[] = {"rubbish", "99999999999999999999 1",
-					  "-1 1", "3 99999999999999999999"};
-	struct config_term t = {.term = 3, .serial = 100}, found;
-
-	cr_assert_eq(term_save_config(&disk.disk, paths, &t, &err), 0);
-	cr_assert_eq(term_load_config(&disk.disk, paths, &found, &err), 0);
-	cr_assert_eq(term_of_config(&found, 99), 0);
-	cr_assert_eq(term_of_config(&found, 100), 3);
-	cr_assert_eq(term_of_config(&found, 101), 3);
-	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-		fake_disk_put(&disk, path(paths, PATH_CONFIG_TERM), bad[i]);
-		cr_assert_eq(term_load_config(&disk.disk, paths, &found, &err),
-			     0);
-		cr_assert_eq(term_of_config(&found, 101), 0, "%s", bad[i]);
-	}
-}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Two small files of a node: which master it obeys, and under which term its
- * configuration was written (doc/design/failover.md). */
+/* A small file of a node: which master it obeys, under which term
+ * (doc/design/failover.md). */
 #ifndef MODEL_FILES_TERM_H
 #define MODEL_FILES_TERM_H
 
@@ -32,21 +32,5 @@ int term_load(struct disk *disk, const struct paths *paths, struct term *ret,
 /* Durable when it returns 0. Blocks. */
 int term_save(struct disk *disk, const struct paths *paths,
 	      const struct term *t, struct error *err);
-
-/* The term under which the configuration was written, from this serial number
- * on. */
-struct config_term {
-	uint64_t term;
-	int64_t serial;
-};
-
-/* {0, 0} when there is none. */
-int term_load_config(struct disk *disk, const struct paths *paths,
-		     struct config_term *ret, struct error *err);
-int term_save_config(struct disk *disk, const struct paths *paths,
-		     const struct config_term *t, struct error *err);
-
-/* The term of a config.data with this serial number; 0: unknown. */
-uint64_t term_of_config(const struct config_term *t, int64_t serial);
 
 #endif
