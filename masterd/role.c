@@ -286,7 +286,7 @@ void role_free(struct role *r)
 	if (r == NULL)
 		return;
 	/* Jobs that did not end when it handed over still hold it. */
-	if (r->finished)
+	if (r->finished || tasks_count() == 0)
 		master_free(r->master);
 	quorum_free(r->quorum);
 	free(r);

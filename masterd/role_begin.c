@@ -160,6 +160,7 @@ static WAITS int wait_for_lead(struct role *r, struct error *err)
 	int64_t until_us = clock_mono_us() + limit_ms * INT64_C(1000);
 	int64_t ask_us = clock_mono_us() + SOON_US, lent_us = 0;
 	char text[ERROR_TEXT_MAX];
+	bool lent = false;
 	uint64_t term;
 
 	if (r->config.mode == ROLE_FAILOVER) {
@@ -174,8 +175,13 @@ static WAITS int wait_for_lead(struct role *r, struct error *err)
 		    is_elsewhere(r, clock_mono_us() > ask_us, err))
 			return -1;
 		if (clock_mono_us() > ask_us) {
-			if (quorum_borrow(r->quorum))
+			if (quorum_borrow(r->quorum)) {
 				lent_us = clock_mono_us() + LENT_US;
+				/* The other one needs its time, too. */
+				if (!lent)
+					until_us = lent_us + LENT_US;
+				lent = true;
+			}
 			ask_us = clock_mono_us() + ASK_US;
 		}
 		if (clock_mono_us() > until_us || r->hurry)

@@ -292,16 +292,6 @@ static void look_end(struct look *l)
 		store_close(l->store);
 }
 
-static WAITS char *look_read(const struct look *l, const char *name,
-			     size_t *ret_len)
-{
-	struct error ignored;
-
-	return l->store == NULL ? NULL
-				: store_read(l->store, name, JOB_FILE_MAX,
-					     ret_len, &ignored);
-}
-
 /* A file that is there and cannot be read is none that has gone: whoever makes
  * a copy would remove it. */
 static WAITS char *look_read_sure(const struct look *l, const char *name,

@@ -310,7 +310,9 @@ def never_read(address, pid, luxi):
     point(got[-1]["type"] == "success",
           "who never reads keeps nobody from his events")
     grown = memory_kib(pid) - before
-    point(grown < 24 * 1024, "nor takes memory for what he does not read",
+    # Sanitizers keep what was freed for a while.
+    most = 24 * 1024 * (8 if os.environ.get("LEAK_REPORTS") else 1)
+    point(grown < most, "nor takes memory for what he does not read",
           f"{grown} KiB")
     for one in held + [s]:
         one.close()

@@ -20,7 +20,7 @@ static void teardown_quiet(void)
 	teardown();
 }
 
-TestSuite(kill, .init = setup, .fini = teardown_quiet, .timeout = 60);
+TestSuite(kill, .init = setup, .fini = teardown_quiet, .timeout = 200);
 
 #define AT_ONCE_US 1000000
 

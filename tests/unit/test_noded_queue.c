@@ -58,9 +58,8 @@ Test(noded_queue, files_are_written_and_moved)
 	test_node_write(&node, QUEUE "job-1", "old", 0640);
 	test_node_write(&node, QUEUE "job-2", "done", 0640);
 	cr_assert(update(QUEUE "job-1", text_of("new")));
-	cr_assert(ask("/jobqueue_rename",
-		      json_make("[[[s, s]]]", QUEUE "job-2",
-				QUEUE "archive/0/job-2")));
+	cr_assert(ask("/jobqueue_rename", json_make("[[[s, s]]]", QUEUE "job-2",
+						    QUEUE "archive/0/job-2")));
 	assert_file(QUEUE "job-1", "new");
 	assert_file(QUEUE "job-2", NULL);
 	assert_file(QUEUE "archive/0/job-2", "done");
