@@ -18,7 +18,7 @@ import sys
 
 # Of each test that failed: so the end of a long run tells why.
 REASON_LINES = 30
-ACCIDENTS_MAX = 4
+ACCIDENTS_MAX = 8
 SLOWEST = 10
 POINT = re.compile(r"^(not )?ok\b[^#\n]*(#\s*(SKIP|TODO))?", re.I | re.M)
 
