@@ -9,9 +9,9 @@ vcluster_only "its host is an SSH daemon of its own"
 
 ssh_end() {
     [ -z "${sshd-}" ] || kill "$sshd" 2>/dev/null
-    for name in node1 localhost; do
-        pid=$(cat "$VC/$name/var/run/ganeti/ganeti-noded.pid" 2>/dev/null)
-        [ "$name" = node1 ] || [ -z "$pid" ] || kill "$pid" 2>/dev/null
+    for daemon in noded masterd; do # the second one stands by
+        pid=$(cat "$VC/localhost/var/run/ganeti/ganeti-$daemon.pid" 2>/dev/null)
+        [ -z "$pid" ] || kill "$pid" 2>/dev/null
     done
     cluster_end
 }
