@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Make a small call to the other master candidates without waiting for them. */
-#ifndef MASTERD_REPLICATE_SPREAD_H
-#define MASTERD_REPLICATE_SPREAD_H
+#ifndef MASTERD_DISTRIBUTE_SPREAD_H
+#define MASTERD_DISTRIBUTE_SPREAD_H
 
 #include "lib/model/rpc/rpc.h"
 
