@@ -524,21 +524,24 @@ static int may_drop(const struct masterd *md, struct error *err)
 }
 
 /* A daemon that only stands by on this node makes way for one that is to be the
- * master.  One that serves does not; then the pid file says so. */
-static void clear_way(const struct masterd *md)
+ * master.  One that serves does not; then the pid file says so.  The node
+ * daemon may start another one meanwhile, which has to be asked, too. */
+static bool make_way(struct daemon *d)
 {
+	const struct masterd *md = d->arg;
 	const char *pid_file = path(md->paths, PATH_MASTERD_PID);
 	bool asked = false, goes = md->config.mode != ROLE_STANDBY;
 
 	for (int i = 0; goes && i < MAKE_WAY_TRIES; i++) {
 		if (fs_read_pid(pid_file) <= 0)
-			return;
+			return true;
 		if (!asked)
 			asked = ask_to_make_way(md->paths, &goes);
 		if (!asked)
 			goes = true;
 		usleep(MAKE_WAY_POLL_US);
 	}
+	return false;
 }
 
 static int run(struct masterd *md)
@@ -560,7 +563,6 @@ static int run(struct masterd *md)
 		fprintf(stderr, "%s\n", err.text);
 		return 1;
 	}
-	clear_way(md);
 	owners_begin(md->paths);
 	if (check_folders(md->paths, &err) < 0 ||
 	    make_folders(md->paths, &err) < 0 ||
@@ -582,6 +584,7 @@ int main(int argc, char **argv)
 			   .start = start,
 			   .stop = stop,
 			   .reload = reload,
+			   .make_way = make_way,
 			   .arg = &md},
 	};
 	struct error err;

@@ -30,7 +30,8 @@
 
 /* How often to try again when somebody removes the pid file between our open
  * and our lock. */
-#define PID_TRIES 10
+#define PID_TRIES 100
+#define PID_POLL_US 10000
 
 static void write_out(int fd, const char *text, size_t len)
 {
@@ -192,21 +193,34 @@ static bool still_there(int fd, const char *path)
 	       open_file.st_dev == named.st_dev;
 }
 
+/* The lock was held: whether another try makes sense.  It is held for a moment
+ * by who reads the file, and by a daemon that has not written its pid yet. */
+static bool may_try_again(struct daemon *d, const struct error *err)
+{
+	if (!error_is(err, ECODE_STATE))
+		return false;
+	usleep(PID_POLL_US);
+	return fs_read_pid(d->pid_file) == 0 ||
+	       (d->make_way != NULL && d->make_way(d));
+}
+
 static int take_pid_file(struct daemon *d, struct error *err)
 {
 	for (int i = 0; i < PID_TRIES; i++) {
 		d->pid_fd = fs_write_pid(d->pid_file, err);
-		if (d->pid_fd < 0)
-			return error_wrap(err, "Cannot hold the pid file");
-		if (still_there(d->pid_fd, d->pid_file))
+		if (d->pid_fd >= 0 && still_there(d->pid_fd, d->pid_file))
 			return 0;
+		if (d->pid_fd < 0 && !may_try_again(d, err))
+			return error_wrap(err, "Cannot hold the pid file");
+		if (d->pid_fd < 0)
+			continue;
 		/* A daemon that was just ending removed the file between our
 		 * open and our lock. */
 		close(d->pid_fd);
 		d->pid_fd = -1;
 	}
 	return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
-			 "Somebody keeps removing %s", d->pid_file);
+			 "Somebody keeps holding or removing %s", d->pid_file);
 }
 
 static void set_limits(void)

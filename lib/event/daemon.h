@@ -36,6 +36,11 @@ struct daemon {
 	/* SIGHUP; may be NULL. */
 	void (*reload)(struct daemon *d);
 
+	/* Another process holds the pid file: whether it has ended now, so that
+	 * it is worth another try.  Called before the loop runs; it may block.
+	 * NULL: nobody makes way. */
+	bool (*make_way)(struct daemon *d);
+
 	/* How long tasks and handles have to end after stop(), in ms; the rest
 	 * is cut off.  0: DAEMON_STOP_MS. */
 	unsigned stop_ms;

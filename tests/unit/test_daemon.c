@@ -188,6 +188,59 @@ Test(daemon, runs_once)
 	wait_end();
 }
 
+static bool end_the_other(struct daemon *d)
+{
+	kill(fs_read_pid(d->pid_file), SIGTERM);
+	return true;
+}
+
+static bool refuse(struct daemon *d)
+{
+	(void)d;
+	return false;
+}
+
+/* As often as another one has come meanwhile. */
+Test(daemon, takes_the_place_of_one_that_makes_way)
+{
+	struct daemon d = make(start_good), second = make(start_good);
+	char printed[1000];
+	pid_t pid;
+
+	cr_assert_eq(run(&d, printed), 0);
+	pid = fs_read_pid(pid_file);
+	second.make_way = refuse;
+	cr_assert_eq(run(&second, printed), 1);
+	cr_assert_eq(fs_read_pid(pid_file), pid);
+	second.make_way = end_the_other;
+	cr_assert_eq(run(&second, printed), 0);
+	cr_assert_str_eq(printed, "");
+	cr_assert_neq(fs_read_pid(pid_file), pid);
+	kill(fs_read_pid(pid_file), SIGTERM);
+	wait_end();
+}
+
+/* Who asks whether it runs holds the lock for a moment. */
+Test(daemon, is_not_kept_from_its_start_by_readers)
+{
+	struct daemon d = make(start_good);
+	char printed[1000];
+	pid_t reader = fork();
+
+	if (reader == 0)
+		for (;;)
+			fs_read_pid(pid_file);
+	for (int i = 0; i < 20; i++) {
+		cr_assert_eq(run(&d, printed), 0, "%s", printed);
+		expect_said("start ");
+		kill(fs_read_pid(pid_file), SIGTERM);
+		expect_said("stop ");
+	}
+	kill(reader, SIGKILL);
+	waitpid(reader, NULL, 0);
+	wait_end();
+}
+
 Test(daemon, missing_folder_is_told)
 {
 	struct daemon d = make(start_good);
