@@ -706,6 +706,7 @@ void rapi_stop(struct rapi *r)
 {
 	timer_stop(&r->look);
 	sampler_stop(r);
+	streams_stop(r->streams);
 	if (r->server != NULL)
 		https_server_destroy(steal(&r->server), NULL, NULL);
 	r->logs.stopping = true;

@@ -45,6 +45,7 @@ struct streams {
 	void *arg;
 	struct list all;
 	struct timer tick;
+	bool stopped;
 	int64_t checked_us;
 };
 
@@ -61,11 +62,16 @@ streams_create(struct feed *feed,
 	return s;
 }
 
-void streams_free(struct streams *s)
+void streams_stop(struct streams *s)
 {
 	if (s == NULL)
 		return;
+	s->stopped = true;
 	timer_stop(&s->tick);
+}
+
+void streams_free(struct streams *s)
+{
 	free(s);
 }
 
@@ -250,7 +256,7 @@ static void on_tick(struct timer *t)
 static void tick_later(struct streams *s)
 {
 	s->tick.fired = on_tick;
-	if (!timer_running(&s->tick))
+	if (!s->stopped && !timer_running(&s->tick))
 		timer_start(&s->tick, clock_mono_us() + SECOND_US);
 }
 

@@ -34,6 +34,8 @@ streams_create(struct feed *feed,
 void streams_told(void *streams);
 /* Look at once who may go on. */
 void streams_check(struct streams *s);
+/* No stream is looked after any more: before the loop ends. */
+void streams_stop(struct streams *s); /* NULL: nothing */
 void streams_free(struct streams *s); /* when none is left; NULL: nothing */
 
 /* Make the answer to this request a stream: 0, and auth is taken over and

@@ -21,6 +21,8 @@
 /* Sooner while somebody is being taken in. */
 #define SOON_US 100000
 #define ORDER_MS 10000u
+/* A candidate that has not answered so often is not waited for. */
+#define UNHEARD_MAX 3
 /* Who lacks no more entries than this is as good as up to date. */
 #define BEHIND_MAX 1000
 
@@ -230,7 +232,7 @@ static WAITS void see_to(struct quorum *q, uint64_t hash, const json_t *node)
 
 	c = quorum_candidate_of(q, hash << QUORUM_LIFE_BITS);
 	if (c != NULL)
-		c->answers = answers;
+		c->unheard = answers ? 0 : c->unheard + 1;
 	if (!answers)
 		log_debug("%s", err.text);
 	if (!answers || c == NULL || q->stopping || !quorum_leads(q, &term))
@@ -458,7 +460,7 @@ static bool is_settling(struct quorum *q)
 		const struct quorum_candidate *c = &q->candidates[i];
 
 		if (is_missing(q, &now, c) &&
-		    (c->asked_us == 0 || c->asked || c->answers))
+		    (c->asked || c->unheard < UNHEARD_MAX))
 			return true;
 	}
 	return is_catching_up(q, &now);

@@ -21,7 +21,7 @@ struct quorum_candidate {
 	uint64_t minted;  /* number that it was given and has not used yet */
 	int64_t asked_us; /* when it was asked last; 0: at once */
 	bool asked;	  /* it is being asked */
-	bool answers;	  /* it did */
+	unsigned unheard; /* questions in a row that it did not answer */
 };
 
 struct quorum {

@@ -14,6 +14,10 @@ changes() { # FROM TO: that many changes of the configuration
     done
 }
 
+# All five vote: who is away counts from now on.
+vote() { grep -q 'has 5 voters' "$(root node1)/var/log/ganeti/master-daemon.log"; }
+until_true 30 vote
+
 # node5 is away while the configuration changes; then only nodes that have not
 # seen the changes are left beside it.
 vc stop "$VC" node5

@@ -35,4 +35,16 @@ tap_point $? "at once"
 answers "who knows an old index does not wait" 200 GET "/2/tags?index=1&wait=25"
 answers "an index that is none" 400 GET "/2/tags?index=x"
 answers "a wait that is none" 400 GET "/2/tags?index=1&wait=x"
+
+# --- the end of the daemon ---
+
+curl -skN --max-time 60 "$api/gantry/1/events" >"$VC/last" &
+until_true 10 grep -q bookmark "$VC/last"
+rapi=$(cat "$n1/var/run/ganeti/ganeti-rapi.pid")
+kill "$rapi"
+gone() { ! alive "$rapi"; }
+until_true 20 gone
+wait
+like "$(tail -1 "$n1/var/log/ganeti/rapi-daemon.log")" 'ended with status 0' \
+    "it ends in order while somebody follows"
 tap_done
