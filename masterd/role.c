@@ -237,15 +237,24 @@ char *role_order(struct role *r, const char *data, size_t len)
 
 /* --- end --- */
 
+static bool is_promoting(const struct role *r)
+{
+	return r->promoting;
+}
+
+static bool is_unfinished(const struct role *r)
+{
+	return !r->finished;
+}
+
 /* Without a majority nothing of what still runs can be recorded. */
-static WAITS void stop_master(struct role *r)
+static WAITS void wait_while(struct role *r, bool (*busy)(const struct role *))
 {
 	int64_t lost_us = 0;
 	struct error err;
 	uint64_t term;
 
-	task_spawn("finish", finish_task, r);
-	while (!r->finished) {
+	while (busy(r)) {
 		int64_t now_us = clock_mono_us();
 
 		if (quorum_leads(r->quorum, &term))
@@ -269,10 +278,11 @@ void role_stop(struct role *r)
 	bool over = r->over;
 
 	role_hurry(r);
-	while (r->promoting)
-		cond_wait_until(&r->changed, clock_mono_us() + ROLE_POLL_US);
-	if (r->master != NULL && !over)
-		stop_master(r);
+	wait_while(r, is_promoting);
+	if (r->master != NULL && !over) {
+		task_spawn("finish", finish_task, r);
+		wait_while(r, is_unfinished);
+	}
 	r->over = true;
 	cond_signal(&r->changed);
 	while (r->watching || r->electing)

@@ -180,13 +180,13 @@ int role_promote(struct role *r, struct error *err)
 {
 	int rc;
 
-	r->promoting = true;
+	/* It may lose the lead meanwhile, and then what it commits waits. */
+	r->leading = r->watching = r->promoting = true;
+	task_spawn("watch", watch_task, r);
 	rc = make_master(r, err);
 	r->promoting = false;
 	if (rc < 0)
 		return -1;
-	r->leading = r->watching = true;
-	task_spawn("watch", watch_task, r);
 	master_start(r->master);
 	quorum_members_begin(r->quorum);
 	address_turn_up(r->master->config, r->master->rpc);

@@ -417,6 +417,7 @@ void quorum_free(struct quorum *q)
 	noderpc_destroy(q->rpc);
 	quorum_nodes_done(q);
 	strv_done(&q->leaving);
+	strv_done(&q->untold);
 	strv_done(&q->dismissed);
 	free(q);
 }

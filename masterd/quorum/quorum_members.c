@@ -23,6 +23,8 @@
 #define ORDER_MS 10000u
 /* A candidate that has not answered so often is not waited for. */
 #define UNHEARD_MAX 3
+/* Who could not be told that it is no candidate is told again after this. */
+#define DISMISS_US 10000000
 /* Who lacks no more entries than this is as good as up to date. */
 #define BEHIND_MAX 1000
 
@@ -325,10 +327,13 @@ static WAITS void dismiss_task(void *arg)
 		q->rpc, node, rpc_within(rpc_node_demote_from_mc(), ORDER_MS),
 		&err);
 
-	if (done == NULL)
+	forget_name(&q->dismissed, node_name(node));
+	if (done == NULL) {
 		log_warning("Node %s failed to demote itself: %s",
 			    node_name(node), err.text);
-	forget_name(&q->dismissed, node_name(node));
+		strv_add_unique(&q->untold, node_name(node));
+		q->untold_us = clock_mono_us();
+	}
 	q->n_seeing--;
 	cond_signal(&q->ended);
 }
@@ -348,6 +353,18 @@ static void begin_to_dismiss(struct quorum *q, const char *name)
 	strv_add(&q->dismissed, name);
 	q->n_seeing++;
 	task_spawn("dismiss", dismiss_task, leaver);
+}
+
+static void try_untold_again(struct quorum *q)
+{
+	auto_strv struct strv untold = {0};
+
+	if (clock_mono_us() < q->untold_us + DISMISS_US)
+		return;
+	untold = q->untold;
+	q->untold = (struct strv){0};
+	for (size_t i = 0; i < untold.n; i++)
+		strv_add_unique(&q->leaving, untold.items[i]);
 }
 
 /* Who is no member any more, and will not be called back. */
@@ -425,6 +442,7 @@ static void step(struct quorum *q)
 	}
 	see_to_missing(q, &now);
 	consensus_status(q->log, &now);
+	try_untold_again(q);
 	dismiss_leavers(q, &now);
 }
 

@@ -43,7 +43,8 @@ struct quorum {
 	unsigned n_seeing; /* tasks that ask candidates, or dismiss nodes */
 	/* Nodes that are to be told that they are no candidates, when they are
 	 * no members, and those that are just being told. */
-	struct strv leaving, dismissed;
+	struct strv leaving, dismissed, untold;
+	int64_t untold_us; /* when the last of these could not be told */
 	struct cond kick, ended;
 
 	/* It ends: the files are being written, somebody looks whether that

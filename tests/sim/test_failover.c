@@ -6,6 +6,8 @@
 
 #include "lib/json/json.h"
 #include "masterd/config/config.h"
+#include "masterd/quorum/quorum.h"
+#include "masterd/role.h"
 #include "queue/queue.h"
 #include "tests/sim/ops.h"
 #include "tests/sim/sim.h"
@@ -145,8 +147,6 @@ Test(failover, alone_nobody_elects_itself)
 	cr_assert_not(sim_run(&s, 10 * MINUTE_MS, another_serves, NULL));
 }
 
-/* --- without those that are lost --- */
-
 static void lose(unsigned nodes)
 {
 	for (size_t i = 0; i < N_NODES; i++)
@@ -155,6 +155,65 @@ static void lose(unsigned nodes)
 			s.nodes[i].down = true;
 		}
 }
+
+static bool leads(struct sim *sim, void *arg)
+{
+	const struct sim_node *n = arg;
+	uint64_t term;
+
+	(void)sim;
+	return n->role != NULL && role_quorum(n->role) != NULL &&
+	       quorum_leads(role_quorum(n->role), &term);
+}
+
+static void demote(const char *node)
+{
+	auto_free char *got =
+		sim_do(&s, json_make("{s:s, s:s, s:b, s:b}", "OP_ID",
+				     "OP_NODE_SET_PARAMS", "node_name", node,
+				     "master_candidate", 0, "auto_promote", 1));
+
+	cr_assert_str_eq(got, "success");
+}
+
+/* It is told that it is no candidate any more when it is back. */
+Test(failover, one_that_is_cut_off_while_it_becomes_master_ends)
+{
+	struct sim_node *n = &s.nodes[1];
+
+	lose(0x01);
+	sim_take_over(n, true);
+	cr_assert(sim_run(&s, MINUTE_MS, leads, n));
+	cut(0x02);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	cr_assert_null(n->master);
+	s.nodes[0].down = false;
+	sim_start_daemon(&s.nodes[0]);
+	sim_take_over(&s.nodes[2], true);
+	cr_assert(sim_run(&s, 2 * MINUTE_MS, serves, &s.nodes[2]));
+	s.master = s.nodes[2].master;
+	demote(n->name);
+	cut(0);
+	sim_run(&s, 2 * MINUTE_MS, NULL, NULL);
+	cr_assert_null(n->master);
+	cr_assert_not(n->masterd.alive, "it is no candidate");
+	cr_assert_eq(count_masters(), 1);
+}
+
+/* One that stands by as well, however long it was away. */
+Test(failover, a_standby_that_was_demoted_while_it_was_away_ends)
+{
+	cut(0x02);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	demote(s.nodes[1].name);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	cr_assert(s.nodes[1].masterd.alive);
+	cut(0);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	cr_assert_not(s.nodes[1].masterd.alive, "it is no candidate");
+}
+
+/* --- without those that are lost --- */
 
 /* Start a master daemon on a node that goes on without these. */
 static bool recover(size_t node, const char *const *names)
