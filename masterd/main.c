@@ -104,7 +104,30 @@ static const struct option options[] = {
 
 /* --- who may start --- */
 
-/* -1 when this node may run the master daemon, else the exit status. */
+/* Both: -1 when this node may run the master daemon, else the exit status. */
+
+/* A node without a part of the log has none of what was acknowledged; so it may
+ * lead only by force. */
+static int check_candidate(const struct masterd *md)
+{
+	const struct paths *p = md->paths;
+	auto_strv struct strv names = {0};
+	auto_free char *server =
+		xprintf("%s/server", path(p, PATH_CONSENSUS_DIR));
+	auto_free char *list = NULL;
+
+	ssconf_read_lines(p, "master_candidates", &names);
+	if (md->config.mode != ROLE_FAILOVER || md->config.no_voting ||
+	    names.n == 0 || strv_has(&names, p->hostname) || fs_exists(server))
+		return -1;
+	list = strv_join(&names, ", ");
+	fprintf(stderr,
+		"Node %s is no master candidate, so it cannot become the "
+		"master: run this on one of %s\n",
+		p->hostname, list);
+	return EXIT_FAILURE;
+}
+
 static int check_role(const struct paths *p, enum role_mode mode)
 {
 	auto_free char *master = ssconf_read(p, "master_node");
@@ -553,6 +576,8 @@ static int run(struct masterd *md)
 	struct error err;
 	int status = check_role(md->paths, md->config.mode);
 
+	if (status < 0)
+		status = check_candidate(md);
 	if (status >= 0)
 		return status;
 	if (md->only_check)

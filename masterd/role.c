@@ -134,6 +134,11 @@ static void on_fenced(void *arg, const struct error *err)
 	r->config.end(r->config.arg, MASTER_EXIT_FENCED, err);
 }
 
+static void on_left(void *arg)
+{
+	role_begin_to_shut_out(arg);
+}
+
 static void on_quit(void *arg)
 {
 	struct role *r = arg;
@@ -181,6 +186,7 @@ int role_open_quorum(struct role *r, struct error *err)
 		.ended = on_ended,
 		.fenced = on_fenced,
 		.quit = on_quit,
+		.left = on_left,
 		.finish = on_finish,
 	};
 
@@ -242,6 +248,11 @@ static bool is_promoting(const struct role *r)
 	return r->promoting;
 }
 
+static bool is_tidying(const struct role *r)
+{
+	return r->tidying;
+}
+
 static bool is_unfinished(const struct role *r)
 {
 	return !r->finished;
@@ -279,6 +290,7 @@ void role_stop(struct role *r)
 
 	role_hurry(r);
 	wait_while(r, is_promoting);
+	wait_while(r, is_tidying);
 	if (r->master != NULL && !over) {
 		task_spawn("finish", finish_task, r);
 		wait_while(r, is_unfinished);

@@ -21,6 +21,8 @@ struct role {
 	bool promoting; /* the master is being made */
 	bool electing;	/* the task that waits for a silence runs */
 	bool watching;	/* the task that looks for another master runs */
+	bool tidying;	/* that of role_certs.c runs */
+	bool tidy_again; /* and has more to do */
 	bool named;	/* who is silent while it could not */
 	bool leading;	/* the master could commit when it was looked at */
 	bool handing;	/* the leader hands over */
@@ -44,6 +46,12 @@ WAITS int role_reach(struct role *r, struct error *err);
 
 /* It leads: make a master of its state.  -1 is fatal. */
 WAITS int role_promote(struct role *r, struct error *err);
+
+/* --- role_certs.c --- */
+
+/* Begin to shut out the nodes that are neither candidates nor members of the
+ * log: after a promotion, and when one has left. */
+void role_begin_to_shut_out(struct role *r);
 
 /* --- role.c --- */
 

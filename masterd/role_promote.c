@@ -189,6 +189,7 @@ int role_promote(struct role *r, struct error *err)
 		return -1;
 	master_start(r->master);
 	quorum_members_begin(r->quorum);
+	role_begin_to_shut_out(r);
 	address_turn_up(r->master->config, r->master->rpc);
 	if (r->master->role.failover)
 		master_wait_announced(r->master);

@@ -44,6 +44,9 @@ struct quorum_config {
 	void (*fenced)(void *arg, const struct error *err);
 	/* The daemon has nothing to do here any more: end in order. */
 	void (*quit)(void *arg);
+	/* A node that is no candidate any more has left the log.  NULL: nobody
+	 * wants to know. */
+	void (*left)(void *arg);
 	/* A leader is to hand over: end the work of the master, so that nothing
 	 * is under way any more.  NULL: there is nothing to end. */
 	WAITS void (*finish)(void *arg);
@@ -136,6 +139,10 @@ bool quorum_is_alone(const struct quorum *q);
 /* A leader makes the candidates of the configuration members of the log, one
  * after the other, and sends others away. */
 void quorum_members_begin(struct quorum *q);
+
+/* Whether this node is a member of the log, as a former candidate may be until
+ * others have joined in its place. */
+bool quorum_has_member(const struct quorum *q, const char *node_name);
 
 /* This node is no candidate any more: it is told so (node_demote_from_mc) as
  * soon as it is no member of the log, which may be when others have joined in

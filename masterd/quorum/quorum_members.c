@@ -348,6 +348,8 @@ static void begin_to_dismiss(struct quorum *q, const char *name)
 		json_decref(node);
 		return;
 	}
+	if (q->config.left != NULL)
+		q->config.left(q->config.arg);
 	leaver = xalloc(sizeof(*leaver));
 	*leaver = (struct leaver){.q = q, .node = node};
 	strv_add(&q->dismissed, name);
@@ -403,17 +405,24 @@ static void note_leavers(struct quorum *q, const struct raft_members *now,
 		}
 }
 
-bool quorum_dismiss(struct quorum *q, const char *name)
+bool quorum_has_member(const struct quorum *q, const char *name)
 {
 	struct consensus_status now;
 
+	if (q->log == NULL)
+		return false;
+	consensus_status(q->log, &now);
+	return now.raft.changing ||
+	       member_of(&now.raft.members, quorum_node_hash(name)) != 0;
+}
+
+bool quorum_dismiss(struct quorum *q, const char *name)
+{
 	if (q->log == NULL || !q->members_run)
 		return false;
 	if (strv_has(&q->dismissed, name))
 		return true;
-	consensus_status(q->log, &now);
-	if (!now.raft.changing &&
-	    member_of(&now.raft.members, quorum_node_hash(name)) == 0)
+	if (!quorum_has_member(q, name))
 		return false;
 	strv_add_unique(&q->leaving, name);
 	cond_signal(&q->kick);

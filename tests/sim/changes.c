@@ -47,11 +47,7 @@ static struct sim_node *leader(struct life *l)
 static void set_candidate(struct sim_node *master, struct sim_node *n,
 			  bool candidate)
 {
-	struct config *c = master->master->config;
-	json_t *node = config_edit(config_get(c, CONFIG_NODE, n->uuid));
-
-	json_set_bool(node, "master_candidate", candidate);
-	config_put(c, CONFIG_NODE, node);
+	sim_set_candidate(master->master->config, n, candidate);
 	if (!candidate)
 		quorum_dismiss(master->master->quorum, n->name);
 	else if (random_below(4) == 0 && n->disk.die_at == 0)

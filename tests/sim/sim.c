@@ -14,6 +14,8 @@
 #include "lib/event/task.h"
 #include "lib/json/json.h"
 #include "lib/model/config/cluster.h"
+#include "lib/model/config/config_objects.h"
+#include "masterd/config/config.h"
 
 #define START_OF_TIME_US ((int64_t)1700000000 * 1000000)
 #define HOUR_MS (3600 * 1000)
@@ -90,7 +92,7 @@ static json_t *document(struct sim *s, size_t n_candidates, bool volumes)
 	auto_json json_t *policy = NULL;
 	struct error err;
 	const char *key, *group = NULL;
-	json_t *doc, *value;
+	json_t *doc, *value, *certs = json_object();
 
 	policy = json_parse(small_instances, strlen(small_instances), &err);
 	if (policy != NULL)
@@ -114,7 +116,28 @@ static json_t *document(struct sim *s, size_t n_candidates, bool volumes)
 			json_object_get(doc, "nodes"), uuid,
 			node_object(&s->nodes[i], group, i < n_candidates));
 	}
+	for (size_t i = 0; i < n_candidates && i < s->n_nodes; i++)
+		json_set_str(certs, s->nodes[i].uuid, "AA:BB");
+	json_object_set_new(json_object_get(doc, "cluster"), "candidate_certs",
+			    certs);
 	return doc;
+}
+
+void sim_set_candidate(struct config *c, const struct sim_node *n,
+		       bool candidate)
+{
+	json_t *node = config_edit(config_get(c, CONFIG_NODE, n->uuid));
+	json_t *cluster, *certs;
+
+	json_set_bool(node, "master_candidate", candidate);
+	config_put(c, CONFIG_NODE, node);
+	if (!candidate)
+		return;
+	cluster = config_edit(config_cluster(c));
+	certs = json_overlay(cluster_candidate_certs(config_cluster(c)), NULL);
+	json_set_str(certs, n->uuid, "AA:BB");
+	cluster_set_candidate_certs(cluster, certs);
+	config_put_cluster(c, cluster);
 }
 
 /* Work beside the loop takes some virtual time. */

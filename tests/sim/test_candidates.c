@@ -43,12 +43,7 @@ static void cut(unsigned side)
 /* What several jobs change comes into one write of the configuration. */
 static void set_candidate(size_t node, bool candidate)
 {
-	struct config *c = s.master->config;
-	json_t *object =
-		config_edit(config_get(c, CONFIG_NODE, s.nodes[node].uuid));
-
-	json_set_bool(object, "master_candidate", candidate);
-	config_put(c, CONFIG_NODE, object);
+	sim_set_candidate(s.master->config, &s.nodes[node], candidate);
 }
 
 /* Nodes 2 and 3 are to be replaced by 4 and 5. */

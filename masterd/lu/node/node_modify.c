@@ -531,11 +531,12 @@ static WAITS json_t *modify_exec(struct lu *lu, struct error *err)
 		return NULL;
 	}
 	config_put(lu->m->config, CONFIG_NODE, json_copy(n->changed));
-	if (was != is)
+	if (is && !was)
 		node_pool_set_digest(lu, uuid_of(n), digest);
 	if (was && !is && op->auto_promote)
 		node_pool_fill(lu, uuid_of(n));
-	if (node_pool_commit(lu, err) < 0)
+	if (node_pool_commit(lu, err) < 0 ||
+	    (was && !is && node_pool_shut_out(lu, n->node, err) < 0))
 		return NULL;
 	if (was && !is && n->role != ROLE_OFFLINE)
 		node_pool_tell_demoted(lu, n->node);

@@ -186,3 +186,13 @@ int node_pool_commit(struct lu *lu, struct error *err)
 		quorum_settle(lu->m->quorum, SETTLE_MS);
 	return 0;
 }
+
+int node_pool_shut_out(struct lu *lu, const json_t *node, struct error *err)
+{
+	const struct quorum *q = lu->m->quorum;
+
+	if (q != NULL && !lu_plans(lu) && quorum_has_member(q, node_name(node)))
+		return 0;
+	node_pool_set_digest(lu, object_uuid(node), NULL);
+	return config_commit(lu->m->config, err);
+}

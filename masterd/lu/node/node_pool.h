@@ -39,4 +39,10 @@ WAITS void node_pool_fill(struct lu *lu, const char *except);
  * take part in the log then, if that does not take long. */
 WAITS int node_pool_commit(struct lu *lu, struct error *err);
 
+/* The node, which is committed as no candidate any more, is let in nowhere from
+ * now on; but while it has a vote in the log the other members have to hear it,
+ * and it is shut out when it has left (role_certs.c). */
+WAITS int node_pool_shut_out(struct lu *lu, const json_t *node,
+			     struct error *err);
+
 #endif
