@@ -176,8 +176,8 @@ void sim_reap(struct sim *s);
 /* Start a master daemon on this node: because its ssconf files name it, or by a
  * failover.  That takes time, and may be refused. */
 void sim_take_over(struct sim_node *n, bool failover);
-/* The node is a candidate, or none, in this configuration, as node-modify has it:
- * a new one's certificate is accepted from then on. */
+/* The node is a candidate, or none, in this configuration, as node-modify has
+ * it: a new one's certificate is accepted from then on. */
 void sim_set_candidate(struct config *c, const struct sim_node *n,
 		       bool candidate);
 /* Whether its ssconf files name it as the master. */

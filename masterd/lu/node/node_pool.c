@@ -190,7 +190,12 @@ int node_pool_commit(struct lu *lu, struct error *err)
 int node_pool_shut_out(struct lu *lu, const json_t *node, struct error *err)
 {
 	const struct quorum *q = lu->m->quorum;
+	const json_t *now =
+		config_get(lu->m->config, CONFIG_NODE, object_uuid(node));
 
+	/* Another job may have promoted it meanwhile, to fill the pool. */
+	if (now != NULL && node_master_candidate(now))
+		return 0;
 	if (q != NULL && !lu_plans(lu) && quorum_has_member(q, node_name(node)))
 		return 0;
 	node_pool_set_digest(lu, object_uuid(node), NULL);
