@@ -156,8 +156,10 @@ static void masterd_task(void *arg)
 	n->begun = true;
 	if (rc < 0)
 		log_info("%s does not become master: %s", n->name, err.text);
-	if (n->masterd.stopping || rc < 0)
-		stop_task(n);
+	if (!n->masterd.stopping && rc == 0)
+		return;
+	n->masterd.stopping = true; /* once */
+	stop_task(n);
 }
 
 static void start_masterd(struct sim_node *n, enum role_mode mode)
