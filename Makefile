@@ -10,6 +10,7 @@
 #   make test-many  100 containers, 1,000 processes: what clusters of many nodes take
 #   make fuzz     feed the parsers with garbage (FUZZ_SECONDS each)
 #   make kill-rounds  kill the master daemon KILL_ROUNDS times (10,000)
+#   make failover-rounds  kill or pause the master FAILOVER_ROUNDS times (200), take over
 #   make sim      random lives of a simulated cluster (SEEDS=1-1000000 LIVES=--changes)
 #   make raft-lives  random lives of lib/raft alone (SEEDS=1-100000)
 #   make log-lives  the same of lib/consensus around it (SEEDS=1-100000)
@@ -42,7 +43,7 @@ APT = $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
 INSTALL = $(APT) install -y -q --no-install-recommends
 
 .PHONY: all deps deps-build demo test test-quick test-compat test-hosts test-kinds test-vm test-many test-xen \
-	coverage fuzz kill-rounds sim schedules raft-lives log-lives bench bench-htools compat-page \
+	coverage fuzz kill-rounds failover-rounds sim schedules raft-lives log-lives bench bench-htools compat-page \
 	deb test-deb install clean
 all: $(BUILD)/build.ninja
 	ninja -C $(BUILD)
@@ -144,6 +145,13 @@ KILL_ROUNDS ?= 10000
 kill-rounds: all
 	BIN=$(CURDIR)/$(BUILD)/bin KILL_ROUNDS=$(KILL_ROUNDS) \
 		tests/daemon/140-kill-rounds.t
+
+# Five nodes: each round stops the master under load while a candidate is replaced,
+# and another node takes over; some ten seconds each.
+FAILOVER_ROUNDS ?= 200
+failover-rounds: all
+	BIN=$(CURDIR)/$(BUILD)/bin FAILOVER_ROUNDS=$(FAILOVER_ROUNDS) \
+		tests/daemon/108-failover-rounds.t
 
 # Random lives of a simulated cluster: a seed takes a tenth of a second.  LIVES is
 # --take-overs or --changes, or nothing.
