@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 #include "lib/base/error.h"
+#include "lib/base/log_rate.h"
 #include "lib/base/str.h"
 #include "lib/event/timer.h"
 #include "rapi/access/guard.h"
@@ -58,6 +59,7 @@ struct rapi {
 	struct pool pool;
 	struct answers answers;
 	struct access_log log;
+	struct log_rate refusals; /* lines about them */
 	struct record record; /* in a virtual cluster */
 	struct stats stats;
 	struct feed *feed;

@@ -19,6 +19,7 @@
 #include "rapi/console/carrier.h"
 #include "rapi/login.h"
 #include "rapi/rapi.h"
+#include "rapi/refusals.h"
 #include "rapi/resources/reply.h"
 #include "rapi/resources/request.h"
 #include "rapi/resources/route.h"
@@ -571,31 +572,6 @@ static WAITS void handle(void *arg, struct https_request *http)
 	exchange_done(&x);
 }
 
-/* Requests that are no proper HTTP, or too much. */
-static char *refuse(void *arg, const struct https_refusal *refusal,
-		    const char **ret_type)
-{
-	const struct rapi *r = arg;
-	char *text = reply_error_text(refusal->status, refusal->why);
-
-	access_log_write(&r->log,
-			 &(struct access_line){.address = refusal->peer_ip,
-					       .method = refusal->method,
-					       .target = refusal->target,
-					       .version = refusal->version,
-					       .status = refusal->status,
-					       .bytes = strlen(text)});
-	record_write(&r->record,
-		     &(struct record_entry){.address = refusal->peer_ip,
-					    .method = refusal->method,
-					    .target = refusal->target,
-					    .begin_us = clock_mono_us(),
-					    .status = refusal->status,
-					    .answer = text});
-	*ret_type = REPLY_TYPE;
-	return text;
-}
-
 static void read_certificate(struct rapi *r)
 {
 	struct error err;
@@ -676,7 +652,8 @@ int rapi_start(struct rapi *r, struct error *err)
 						    : l->clients_per_address),
 		.requests_max = (unsigned)l->requests,
 		.streams_max = (unsigned)l->streams,
-		.refuse = refuse,
+		.refuse = refusals_word,
+		.tell = refusals_tell,
 		.quick = quick,
 		.handle = handle,
 		.arg = r,

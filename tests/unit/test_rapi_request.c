@@ -133,6 +133,15 @@ Test(rapi_request, each_error_has_its_status)
 	}
 }
 
+Test(rapi_request, what_is_not_known_is_a_dash_in_the_access_log)
+{
+	const struct access_line line = {.address = "::1", .status = 505};
+	auto_free char *text = access_log_text(&line, 86399);
+
+	cr_expect_str_eq(text, "::1 - - [01/Jan/1970:23:59:59 +0000] "
+			       "\"- - -\" 505 0");
+}
+
 Test(rapi_request, nobody_forges_a_line_of_the_access_log)
 {
 	const struct access_line line = {
