@@ -59,7 +59,7 @@ struct rapi {
 	struct pool pool;
 	struct answers answers;
 	struct access_log log;
-	struct log_rate refusals; /* lines about them */
+	struct log_rate refusals, failures; /* lines about them */
 	struct record record; /* in a virtual cluster */
 	struct stats stats;
 	struct feed *feed;

@@ -208,6 +208,7 @@ static void note_attempt(struct rapi *r, const struct exchange *x)
 		return;
 	}
 	guard_wrong(&r->guard, x->address, x->auth.user, clock_mono_us());
+	login_failed(r, x->address, x->auth.user);
 }
 
 /* --- beside the loop --- */

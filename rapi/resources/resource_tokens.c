@@ -216,11 +216,12 @@ json_t *resource_session_begin(struct request *q, struct error *err)
 			  "A session begins with a password");
 		return NULL;
 	}
-	token = json_make("{s:s, s:[s, s, s, s, s, s, s, s, s, s], s:n, s:f}",
-			  "name", "session", "rights", "read", "power",
-			  "create", "modify", "destroy", "migrate", "node",
-			  "cluster", "console", "tokens", "scope", "expires",
-			  expires);
+	token = json_make("{s:s, s:b, s:[s, s, s, s, s, s, s, s, s, s], s:n, "
+			  "s:f}",
+			  "name", "session", "session", true, "rights", "read",
+			  "power", "create", "modify", "destroy", "migrate",
+			  "node", "cluster", "console", "tokens", "scope",
+			  "expires", expires);
 	secret = keep(q, token, err);
 	if (secret == NULL)
 		return NULL;
