@@ -53,6 +53,19 @@ done >"$VC/many"
 wait
 is "$(grep -c '^200$' "$VC/many")" 10 "many at once"
 
+# --- who may do what is what the master's file says ---
+
+echo "late secret read,write" >>"$(root node1)/var/lib/ganeti/rapi/users"
+answers "who is only in the master's file" 401 PUT "/2/tags?tag=late" "" -u late:secret
+fails "which gnt-cluster verify finds" m gnt-cluster verify
+like "$out" 'rapi/users' "by its name"
+succeeds "and gnt-cluster redist-conf mends" m gnt-cluster redist-conf
+answers "is known at once" 200 PUT "/2/tags?tag=late" "" -u late:secret
+succeeds "and verify is content" m gnt-cluster verify
+sed -i '/^late /d' "$(root node1)/var/lib/ganeti/rapi/users"
+succeeds "the same way" m gnt-cluster redist-conf
+answers "he is nobody again" 401 PUT "/2/tags?tag=late" "" -u late:secret
+
 # --- another master, by the API ---
 
 (curl -skN --max-time 90 -H 'Accept: application/x-ndjson' "$api2/gantry/1/events?topic=cluster,job" >"$VC/stream") &
