@@ -10,7 +10,7 @@
 #include "lib/model/kinds/hypervisor.h"
 #include "lib/model/params/params.h"
 #include "masterd/allocator/iallocator.h"
-#include "masterd/lu/cluster/cluster_files.h"
+#include "masterd/lu/parts/cluster_files.h"
 #include "masterd/lu/cluster/cluster_params.h"
 #include "masterd/lu/frame/lu.h"
 #include "masterd/lu/group/communication.h"

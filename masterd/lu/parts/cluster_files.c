@@ -3,7 +3,7 @@
  * upload_file_single.  A failure on one node is a warning and
  * counted; the others still get the file.  Buffers with secrets are overwritten
  * when freed. */
-#include "masterd/lu/cluster/cluster_files.h"
+#include "masterd/lu/parts/cluster_files.h"
 
 #include <string.h>
 
@@ -92,6 +92,11 @@ static WAITS size_t give_present(struct lu *lu, enum path_id id, mode_t mode)
 	failed = cluster_files_give(lu, id, mode, text, len);
 	cluster_files_free(text, len);
 	return failed;
+}
+
+void cluster_files_give_users(struct lu *lu)
+{
+	give_present(lu, PATH_RAPI_USERS, RAPI_USERS_MODE);
 }
 
 size_t cluster_files_give_shared(struct lu *lu)
