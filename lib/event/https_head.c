@@ -116,8 +116,11 @@ void *https_on_uri(void *arg, const char *uri,
 
 size_t https_head_room(const struct https_server_config *config)
 {
-	return config->header_max == 0 ? HTTPS_HEADER_MAX
-				       : 2 * config->header_max;
+	size_t room = 2 * config->header_max;
+
+	if (config->header_max == 0)
+		return HTTPS_HEADER_MAX;
+	return room < HTTPS_NOT_MAPPED ? room : room + HTTPS_PAGE;
 }
 
 static size_t size_of_head(const struct https_peer *peer)

@@ -104,6 +104,13 @@ struct https_head {
 struct https_head https_head_read(const struct https_peer *peer,
 				  const char *method, const char *version);
 
+/* Above this size the memory of a connection is a mapping of its own, of which
+ * only the pages that are used are there, and which goes back to the system at
+ * once.  Else each connection takes all of its memory for as long as it is
+ * open. */
+#define HTTPS_NOT_MAPPED ((size_t)32 * 1024)
+#define HTTPS_PAGE ((size_t)4096)
+
 /* How large a head MHD takes.  It refuses larger ones in words of its own, so
  * it takes more than what is let through. */
 size_t https_head_room(const struct https_server_config *config);

@@ -81,7 +81,7 @@ struct luxi *request_connect(const struct request_way *way,
 json_t *request_call(struct request *q, const char *method, json_t *args STEALS,
 		     struct error *err);
 
-/* The same; the result is appended as text. */
+/* The same; *ret, which is empty before, is the result as text. */
 int request_call_text(struct request *q, const char *method,
 		      json_t *args STEALS, struct buf *ret, struct error *err);
 

@@ -301,7 +301,7 @@ static json_t *full_list(struct request *q, struct error *err)
 	if (args == NULL ||
 	    request_call_text(q, kind->call, args, &rows, err) < 0)
 		return NULL;
-	if (bulk_write(&text, kind, rows.data, rows.len) < 0) {
+	if (bulk_write(&text, kind, &rows) < 0) {
 		error_set(err, ERR_LUXI, NULL,
 			  "The master daemon's answer has not the fields that "
 			  "were asked for");
