@@ -4,6 +4,7 @@
  * wait for it. */
 #include "rapi/feed.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "lib/base/array.h"
@@ -156,21 +157,27 @@ static bool read_event(const json_t *value, struct feed_event *ret)
 	const char *topic = json_str(value, "topic", "");
 	const char *name = json_str(value, "name", "");
 	const char *known = feed_topic(topic, strlen(topic));
-	auto_free char *text = json_text(value);
-	size_t len = strlen(text), name_len = strlen(name);
-	char *both;
+	uint64_t index = (uint64_t)json_int(value, "index", 0);
+	struct buf text = {0};
+	size_t line, len;
 
 	if (known == NULL)
 		return false; /* of a newer master */
-	both = xalloc(len + name_len + 2);
-	memcpy(both, text, len + 1);
-	memcpy(both + len + 1, name, name_len + 1);
+	buf_addf(&text, "event: %s\nid: %" PRIu64 "\ndata: ", known, index);
+	line = text.len;
+	json_write(&text, value);
+	buf_adds(&text, "\n\n");
+	len = text.len;
+	buf_addc(&text, '\0');
+	buf_adds(&text, name);
 	*ret = (struct feed_event){
-		.index = (uint64_t)json_int(value, "index", 0),
+		.index = index,
 		.topic = known,
-		.text = both,
-		.name = both + len + 1,
-		.size = len + name_len + 2 + sizeof(*ret),
+		.text = text.data,
+		.name = text.data + len + 1,
+		.len = len,
+		.line = line,
+		.size = text.len + 1 + sizeof(*ret),
 	};
 	return true;
 }

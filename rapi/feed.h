@@ -26,7 +26,10 @@ struct feed;
 struct feed_event {
 	uint64_t index;
 	const char *topic, *name;
-	const char *text; /* JSON, one line */
+	/* As it is sent, made once for all: a server-sent event, whose line of
+	 * JSON ends with an LF, and behind that another one. */
+	const char *text;
+	size_t len, line; /* of all; where the line begins */
 	size_t size;	  /* of all that it takes in memory */
 };
 
