@@ -670,7 +670,7 @@ int rapi_start(struct rapi *r, struct error *err)
 		return -1;
 	r->way.luxi_socket = path(r->paths, PATH_QUERY_SOCKET);
 	r->way.relay_socket = path(r->paths, PATH_RELAY_SOCKET);
-	r->feed = feed_create(&r->way, on_told, r);
+	r->feed = feed_create(&r->way, (size_t)l->events, on_told, r);
 	r->streams = streams_create(r->feed, login_holds, r);
 	feed_start(r->feed);
 	look_later(r);
