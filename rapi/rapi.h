@@ -60,7 +60,7 @@ struct rapi {
 	struct answers answers;
 	struct access_log log;
 	struct log_rate refusals, failures; /* lines about them */
-	struct record record; /* in a virtual cluster */
+	struct record record;		    /* in a virtual cluster */
 	struct stats stats;
 	struct feed *feed;
 	struct streams *streams;
