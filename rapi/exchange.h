@@ -10,8 +10,8 @@
 #include "lib/event/https_server.h"
 #include "lib/event/task.h"
 #include "rapi/access/auth.h"
-#include "rapi/resources/request.h"
-#include "rapi/resources/stats.h"
+#include "rapi/figures/stats.h"
+#include "rapi/frame/request.h"
 
 struct rapi;
 

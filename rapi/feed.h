@@ -14,7 +14,7 @@
 
 #include "lib/base/error.h"
 #include "lib/event/task.h"
-#include "rapi/resources/request.h"
+#include "rapi/frame/request.h"
 
 #define FEED_BYTES_MAX (8u * 1024 * 1024)
 /* So long events are kept for nobody. */

@@ -9,10 +9,10 @@
 #include "lib/base/log.h"
 #include "lib/client/luxi.h"
 #include "lib/json/json.h"
+#include "rapi/frame/reply.h"
+#include "rapi/frame/route.h"
+#include "rapi/frame/token.h"
 #include "rapi/rapi.h"
-#include "rapi/resources/reply.h"
-#include "rapi/resources/route.h"
-#include "rapi/resources/token.h"
 
 #define CSRF_HEADER "X-Gantry-CSRF"
 #define LOGIN_BODY_MAX 4096

@@ -9,8 +9,8 @@
 #include "lib/base/mem.h"
 #include "lib/base/str.h"
 #include "rapi/exchange.h"
+#include "rapi/frame/route.h"
 #include "rapi/rapi.h"
-#include "rapi/resources/route.h"
 
 /* Whether who sends it may have the answer, as far as that is known at once:
  * no other scheme than a password's, and none that takes long to check. */

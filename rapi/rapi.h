@@ -23,12 +23,12 @@
 #include "rapi/answers.h"
 #include "rapi/console/ticket.h"
 #include "rapi/feed.h"
+#include "rapi/figures/samples.h"
+#include "rapi/figures/stats.h"
 #include "rapi/job_log.h"
 #include "rapi/limits.h"
 #include "rapi/pool.h"
 #include "rapi/record.h"
-#include "rapi/resources/samples.h"
-#include "rapi/resources/stats.h"
 #include "rapi/streams.h"
 
 struct https_server;

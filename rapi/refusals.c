@@ -9,8 +9,8 @@
 #include "lib/base/log.h"
 #include "lib/base/mem.h"
 #include "lib/base/str.h"
+#include "rapi/frame/reply.h"
 #include "rapi/rapi.h"
-#include "rapi/resources/reply.h"
 
 static void note(struct rapi *r, const struct https_refusal *refusal,
 		 const char *answer)

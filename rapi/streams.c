@@ -11,7 +11,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/list.h"
 #include "lib/event/timer.h"
-#include "rapi/resources/reply.h"
+#include "rapi/frame/reply.h"
 
 #define SECOND_US INT64_C(1000000)
 /* The feed is filled within this, or the master does not answer. */

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "lib/base/str.h"
-#include "rapi/resources/hash.h"
-#include "rapi/resources/route.h"
+#include "rapi/frame/hash.h"
+#include "rapi/frame/route.h"
 
 /* "Prefer: wait=SECONDS": at most so many. */
 #define PREFER_WAIT_MAX_S 120

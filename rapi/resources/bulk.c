@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "rapi/resources/resource.h"
+#include "rapi/frame/resource.h"
 
 /* So much is given back at once. */
 #define GIVE_BACK ((size_t)1024 * 1024)

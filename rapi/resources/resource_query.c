@@ -7,11 +7,11 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "rapi/frame/reply.h"
+#include "rapi/frame/request.h"
+#include "rapi/frame/resource.h"
+#include "rapi/frame/route.h"
 #include "rapi/resources/bulk.h"
-#include "rapi/resources/reply.h"
-#include "rapi/resources/request.h"
-#include "rapi/resources/resource.h"
-#include "rapi/resources/route.h"
 
 #define RAPI_VERSION 2
 

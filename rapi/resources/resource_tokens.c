@@ -7,10 +7,10 @@
 #include "lib/base/clock.h"
 #include "lib/base/random.h"
 #include "lib/json/json.h"
-#include "rapi/resources/reply.h"
-#include "rapi/resources/request.h"
-#include "rapi/resources/resource.h"
-#include "rapi/resources/token.h"
+#include "rapi/frame/reply.h"
+#include "rapi/frame/request.h"
+#include "rapi/frame/resource.h"
+#include "rapi/frame/token.h"
 
 #define NAME_MAX_CHARS 100
 #define SCOPE_MAX 100

@@ -2,8 +2,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "rapi/frame/resource.h"
 #include "rapi/resources/bulk.h"
-#include "rapi/resources/resource.h"
 
 static const char *const fields[] = {"name", "beparams", "tags", NULL};
 static const struct resource_kind kind = {.fields = fields, .has_memory = true};

@@ -7,9 +7,9 @@
 #include "lib/client/luxi.h"
 #include "lib/json/json.h"
 #include "rapi/access_log.h"
-#include "rapi/resources/args.h"
-#include "rapi/resources/reply.h"
-#include "rapi/resources/request.h"
+#include "rapi/frame/args.h"
+#include "rapi/frame/reply.h"
+#include "rapi/frame/request.h"
 
 TestSuite(rapi_request, .init = mem_init);
 

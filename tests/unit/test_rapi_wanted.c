@@ -5,7 +5,7 @@
 
 #include "lib/base/mem.h"
 #include "lib/json/json.h"
-#include "rapi/resources/wanted.h"
+#include "rapi/wanted/wanted.h"
 
 TestSuite(rapi_wanted, .init = mem_init);
 
