@@ -19,11 +19,12 @@ static void add_change(struct work *x, const char *list, const char *verb,
 }
 
 /* Whether the wanted value is left to the master, and it has chosen. */
-static bool is_chosen(const json_t *value)
+static bool is_chosen(const json_t *old, const json_t *value)
 {
 	const char *text = json_string_value(value);
 
-	return str_eq(text, "generate") || str_eq(text, "auto");
+	return str_eq(text, "generate") || str_eq(text, "auto") ||
+	       (str_eq(text, "pool") && json_is_string(old));
 }
 
 static bool is_as_wanted(const json_t *is, const char *key, const json_t *value)
@@ -31,7 +32,8 @@ static bool is_as_wanted(const json_t *is, const char *key, const json_t *value)
 	const json_t *old = json_object_get(is, key);
 
 	/* What is not told of it can only be said of a new one. */
-	return old == NULL || wanted_same(old, value) || is_chosen(value) ||
+	return old == NULL || wanted_same(old, value) ||
+	       is_chosen(old, value) ||
 	       (str_eq(key, "network") &&
 		json_same(json_object_get(is, "network_uuid"), value));
 }

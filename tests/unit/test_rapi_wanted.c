@@ -99,6 +99,7 @@ Test(rapi_wanted, what_is_so_already_is_no_change)
 		"{\"disks\": [{}, {\"size\": 32, \"vg\": \"xenvg\"}]}",
 		"{\"nics\": [{\"mac\": \"auto\", \"network\": \"net1\"}]}",
 		"{\"nics\": [{\"network\": \"uuid-of-net1\"}]}",
+		"{\"nics\": [{\"network\": \"net1\", \"ip\": \"pool\"}]}",
 		"{\"pnode\": \"elsewhere\", \"iallocator\": \"hail\"}",
 	};
 
