@@ -110,6 +110,8 @@ tap_point $? "and heard nothing twice"
 # --- when the master is dead ---
 
 "$BIN/gnt-vcluster" kill "$VC" node2
+python3 "$(dirname "$0")/rapi_gone.py" "${api3#https://}" 0 1 over >"$VC/over" 2>&1 &
+over=$!
 api=$api3
 answers "without a master nothing is answered" 502 GET /2/nodes
 answers "nobody is ready" 503 GET /readyz
@@ -119,4 +121,7 @@ is "$(leader "$api3")" '{"leader": "node3.example.com", "here": true}' "itself"
 api=$api1
 until_true 30 served
 is "$status" 200 "and through the other candidate"
+wait $over
+note "$(grep '^#' "$VC/over")"
+like "$(cat "$VC/over")" '^ok ' "each request was answered meanwhile"
 tap_done

@@ -14,7 +14,7 @@ import threading
 import time
 
 HOST, PORT = sys.argv[1].rsplit(":", 1)
-PID, JOB = sys.argv[2:]
+PID, JOB = sys.argv[2:4]
 LIMIT_S = 30
 AUTH = b"Authorization: Basic " + base64.b64encode(b"rw:secret") + b"\r\n"
 # What the daemon may grow by.  Sanitizers keep what was freed for a while.
