@@ -37,6 +37,8 @@ void access_log_close(struct access_log *log)
 
 static void add_escaped(struct buf *b, const char *text, const char *also)
 {
+	if (str_empty(text))
+		text = "-";
 	for (size_t n = 0; *text != '\0' && n < WORD_MAX; text++, n++) {
 		unsigned char c = (unsigned char)*text;
 
@@ -58,7 +60,7 @@ char *access_log_text(const struct access_line *line, int64_t time)
 
 	gmtime_r(&seconds, &tm);
 	buf_addf(&b, "%s - ", line->address);
-	add_escaped(&b, str_empty(line->user) ? "-" : line->user, "\"\\");
+	add_escaped(&b, line->user, "\"\\");
 	buf_addf(&b, " [%02d/%s/%04d:%02d:%02d:%02d +0000] \"", tm.tm_mday,
 		 months[tm.tm_mon], tm.tm_year + 1900, tm.tm_hour, tm.tm_min,
 		 tm.tm_sec);

@@ -15,8 +15,8 @@ struct access_log {
 
 struct access_line {
 	const char *address;
-	const char *user; /* NULL: not known */
-	const char *method, *target, *version;
+	/* NULL: not known */
+	const char *user, *method, *target, *version;
 	int status;
 	size_t bytes; /* of the answer's body */
 };

@@ -8,7 +8,7 @@
 #include "lib/base/array.h"
 #include "lib/base/mem.h"
 #include "lib/base/str.h"
-#include "rapi/resources/route.h"
+#include "rapi/frame/route.h"
 
 /* With one of these it is not only the present state that is asked for. */
 static const char *const not_plain[] = {"index=", "wait=", "lock=", "plan="};

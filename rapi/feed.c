@@ -4,6 +4,7 @@
  * wait for it. */
 #include "rapi/feed.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "lib/base/array.h"
@@ -27,8 +28,8 @@ struct feed {
 	void (*told)(void *arg);
 	void *arg;
 	struct luxi *luxi;
-	struct feed_event *ring; /* FEED_KEPT places; NULL: nobody follows */
-	size_t first, n, bytes;
+	struct feed_event *ring; /* `kept` places; NULL: nobody follows */
+	size_t kept, first, n, bytes;
 	uint64_t floor, index, breaks, tokens;
 	unsigned followers, waiters;
 	int64_t left_us; /* when the last follower left */
@@ -58,11 +59,12 @@ const char *feed_topic(const char *name, size_t len)
 	return NULL;
 }
 
-struct feed *feed_create(const struct request_way *way, void (*told)(void *arg),
-			 void *arg)
+struct feed *feed_create(const struct request_way *way, size_t kept,
+			 void (*told)(void *arg), void *arg)
 {
 	struct feed *f = xalloc(sizeof(*f));
 
+	f->kept = kept;
 	f->way = *way;
 	f->told = told;
 	f->arg = arg;
@@ -79,7 +81,7 @@ static void drop_first(struct feed *f)
 	f->floor = e->index;
 	f->bytes -= e->size;
 	free(mem_unconst(e->text));
-	f->first = (f->first + 1) % FEED_KEPT;
+	f->first = (f->first + 1) % f->kept;
 	f->n--;
 }
 
@@ -91,9 +93,9 @@ static void drop_all(struct feed *f)
 
 static void add(struct feed *f, struct feed_event *e)
 {
-	if (f->n == FEED_KEPT)
+	if (f->n == f->kept)
 		drop_first(f);
-	f->ring[(f->first + f->n++) % FEED_KEPT] = *e;
+	f->ring[(f->first + f->n++) % f->kept] = *e;
 	f->bytes += e->size;
 	if (strcmp(e->topic, "token") == 0)
 		f->tokens = e->index;
@@ -104,7 +106,7 @@ static void add(struct feed *f, struct feed_event *e)
 
 static const struct feed_event *nth(const struct feed *f, size_t i)
 {
-	return &f->ring[(f->first + i) % FEED_KEPT];
+	return &f->ring[(f->first + i) % f->kept];
 }
 
 const struct feed_event *feed_next(const struct feed *f, uint64_t index)
@@ -156,21 +158,27 @@ static bool read_event(const json_t *value, struct feed_event *ret)
 	const char *topic = json_str(value, "topic", "");
 	const char *name = json_str(value, "name", "");
 	const char *known = feed_topic(topic, strlen(topic));
-	auto_free char *text = json_text(value);
-	size_t len = strlen(text), name_len = strlen(name);
-	char *both;
+	uint64_t index = (uint64_t)json_int(value, "index", 0);
+	struct buf text = {0};
+	size_t line, len;
 
 	if (known == NULL)
 		return false; /* of a newer master */
-	both = xalloc(len + name_len + 2);
-	memcpy(both, text, len + 1);
-	memcpy(both + len + 1, name, name_len + 1);
+	buf_addf(&text, "event: %s\nid: %" PRIu64 "\ndata: ", known, index);
+	line = text.len;
+	json_write(&text, value);
+	buf_adds(&text, "\n\n");
+	len = text.len;
+	buf_addc(&text, '\0');
+	buf_adds(&text, name);
 	*ret = (struct feed_event){
-		.index = (uint64_t)json_int(value, "index", 0),
+		.index = index,
 		.topic = known,
-		.text = both,
-		.name = both + len + 1,
-		.size = len + name_len + 2 + sizeof(*ret),
+		.text = text.data,
+		.name = text.data + len + 1,
+		.len = len,
+		.line = line,
+		.size = text.len + 1 + sizeof(*ret),
 	};
 	return true;
 }
@@ -249,7 +257,7 @@ static void set_wanted(struct feed *f, bool wanted)
 	if (wanted == (f->ring != NULL))
 		return;
 	if (wanted) {
-		f->ring = xcalloc(FEED_KEPT, sizeof(*f->ring));
+		f->ring = xcalloc(f->kept, sizeof(*f->ring));
 	} else {
 		drop_all(f);
 		free(steal(&f->ring));

@@ -3,7 +3,7 @@
  * all clients (WaitForEvents of doc/protocol/luxi.md).
  *
  * While nobody follows, only the index of the newest event is kept up to date.
- * Once somebody does, the newest FEED_KEPT events are here, all above the
+ * Once somebody does, the newest of them are here, all above the
  * floor; a while after the last one has gone they are dropped. */
 #ifndef RAPI_FEED_H
 #define RAPI_FEED_H
@@ -14,9 +14,8 @@
 
 #include "lib/base/error.h"
 #include "lib/event/task.h"
-#include "rapi/resources/request.h"
+#include "rapi/frame/request.h"
 
-#define FEED_KEPT 32768
 #define FEED_BYTES_MAX (8u * 1024 * 1024)
 /* So long events are kept for nobody. */
 #define FEED_KEEP_S 60
@@ -26,14 +25,18 @@ struct feed;
 struct feed_event {
 	uint64_t index;
 	const char *topic, *name;
-	const char *text; /* JSON, one line */
+	/* As it is sent, made once for all: a server-sent event, whose line of
+	 * JSON ends with an LF, and behind that another one. */
+	const char *text;
+	size_t len, line; /* of all; where the line begins */
 	size_t size;	  /* of all that it takes in memory */
 };
 
-/* It asks the master in the way of this request.  told(arg) is called when
+/* It asks the master in the way of this request, and keeps so many events, if
+ * they have no more than FEED_BYTES_MAX.  told(arg) is called when
  * there is more, or the floor has moved. */
-struct feed *feed_create(const struct request_way *way, void (*told)(void *arg),
-			 void *arg);
+struct feed *feed_create(const struct request_way *way, size_t kept,
+			 void (*told)(void *arg), void *arg);
 void feed_start(struct feed *f);
 /* Ask the master no more; the task ends within a second or two. */
 void feed_stop(struct feed *f);

@@ -10,8 +10,8 @@
 #include "lib/base/str.h"
 #include "lib/client/luxi.h"
 #include "lib/json/json.h"
+#include "rapi/frame/reply.h"
 #include "rapi/resources/log_entry.h"
-#include "rapi/resources/reply.h"
 
 /* How long the master is asked to wait for a change: so soon a client that has
  * gone is noticed. */

@@ -13,7 +13,7 @@
 #include "lib/base/error.h"
 #include "lib/event/https_server.h"
 #include "lib/event/task.h"
-#include "rapi/resources/request.h"
+#include "rapi/frame/request.h"
 
 #define JOB_LOG_MAX 100
 

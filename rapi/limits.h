@@ -13,6 +13,8 @@
 #define RAPI_REQUESTS_MAX 1000
 /* Streams do not count among the connections. */
 #define RAPI_STREAMS_MAX 1000
+/* For clients that come back, or read slowly: as many as the master keeps. */
+#define RAPI_EVENTS_KEPT 32768
 #define RAPI_BODY_MAX (10 * 1024 * 1024)
 #define RAPI_BODIES_MAX (64 * 1024 * 1024)
 #define RAPI_HEADER_MAX (16 * 1024)

@@ -9,10 +9,10 @@
 #include "lib/base/log.h"
 #include "lib/client/luxi.h"
 #include "lib/json/json.h"
+#include "rapi/frame/reply.h"
+#include "rapi/frame/route.h"
+#include "rapi/frame/token.h"
 #include "rapi/rapi.h"
-#include "rapi/resources/reply.h"
-#include "rapi/resources/route.h"
-#include "rapi/resources/token.h"
 
 #define CSRF_HEADER "X-Gantry-CSRF"
 #define LOGIN_BODY_MAX 4096
@@ -99,6 +99,55 @@ int login_token(struct rapi *r, struct request *q, struct auth *a,
 	if (token == NULL)
 		return -1;
 	return auth_take_token(a, &r->users, token, err);
+}
+
+/* --- who does not know the password --- */
+
+struct failure {
+	struct rapi *rapi;
+	char *address, *user;
+};
+
+static WAITS void note_failure(void *arg)
+{
+	struct failure *f = arg;
+	struct rapi *r = f->rapi;
+	struct luxi *luxi = pool_take(&r->pool);
+	auto_json json_t *answer = NULL;
+	struct error err;
+
+	task_leave();
+	answer = request_way_call(
+		&r->way, &luxi, "NoteFailedLogin",
+		json_make("[o, s]",
+			  f->user == NULL ? json_null() : json_string(f->user),
+			  f->address),
+		&err);
+	task_enter();
+	pool_give(&r->pool, luxi);
+	if (answer == NULL)
+		log_debug("a failed login is no event: %s", err.text);
+	free(f->address);
+	free(f->user);
+	free(f);
+}
+
+void login_failed(struct rapi *r, const char *address, const char *user)
+{
+	/* What is no user's name may be a password in the wrong place. */
+	const char *known = users_find(&r->users, user) == NULL ? NULL : user;
+	auto_free char *cause = xprintf("%s %s", address, known ?: "");
+	unsigned left_out = 0;
+	struct failure *f;
+
+	if (!log_rate_due(&r->failures, cause, &left_out))
+		return;
+	log_warning("a wrong password of %s, for %s; and %u others before",
+		    address, known ?: "a user that there is not", left_out);
+	f = xalloc(sizeof(*f));
+	*f = (struct failure){r, xstrdup(address),
+			      known == NULL ? NULL : xstrdup(known)};
+	task_spawn("failure", note_failure, f);
 }
 
 /* --- while a stream goes on --- */

@@ -25,6 +25,10 @@ int login_read(struct rapi *r, const struct https_request *http,
 WAITS int login_token(struct rapi *r, struct request *q, struct auth *a,
 		      struct error *err);
 
+/* Somebody from this address did not know the password: that is an event, and a
+ * line in the log, at most one a minute for each address and user. */
+void login_failed(struct rapi *r, const char *address, const char *user);
+
 /* Whether who has begun a stream may go on; for streams_create(). */
 bool login_holds(void *rapi, const struct auth *auth);
 

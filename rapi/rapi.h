@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 #include "lib/base/error.h"
+#include "lib/base/log_rate.h"
 #include "lib/base/str.h"
 #include "lib/event/timer.h"
 #include "rapi/access/guard.h"
@@ -22,12 +23,12 @@
 #include "rapi/answers.h"
 #include "rapi/console/ticket.h"
 #include "rapi/feed.h"
+#include "rapi/figures/samples.h"
+#include "rapi/figures/stats.h"
 #include "rapi/job_log.h"
 #include "rapi/limits.h"
 #include "rapi/pool.h"
 #include "rapi/record.h"
-#include "rapi/resources/samples.h"
-#include "rapi/resources/stats.h"
 #include "rapi/streams.h"
 
 struct https_server;
@@ -58,7 +59,8 @@ struct rapi {
 	struct pool pool;
 	struct answers answers;
 	struct access_log log;
-	struct record record; /* in a virtual cluster */
+	struct log_rate refusals, failures; /* lines about them */
+	struct record record;		    /* in a virtual cluster */
 	struct stats stats;
 	struct feed *feed;
 	struct streams *streams;

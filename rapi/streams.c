@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Each stream finds its next event in the ring when its connection has room; so
- * one that does not read costs nothing but its place. */
+ * one that does not read costs nothing but its place.  An event is copied as it
+ * is into the connection's memory; only what does not fit there, and what the
+ * stream says of itself, is kept meanwhile. */
 #include "rapi/streams.h"
 
 #include <inttypes.h>
@@ -9,7 +11,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/list.h"
 #include "lib/event/timer.h"
-#include "rapi/resources/reply.h"
+#include "rapi/frame/reply.h"
 
 #define SECOND_US INT64_C(1000000)
 /* The feed is filled within this, or the master does not answer. */
@@ -77,25 +79,17 @@ void streams_free(struct streams *s)
 
 /* --- what is sent --- */
 
-static void send_event(struct stream *s, const char *topic, uint64_t index,
-		       const char *text)
-{
-	if (s->lines)
-		buf_addf(&s->out, "%s\n", text);
-	else
-		buf_addf(&s->out, "event: %s\nid: %" PRIu64 "\ndata: %s\n\n",
-			 topic, index, text);
-	s->sent_us = clock_mono_us();
-}
-
 /* What is no event of the cluster: where the stream is, what it lacks. */
 static void send_own(struct stream *s, const char *topic, const char *why)
 {
-	auto_free char *text = xprintf("{\"index\": %" PRIu64
-				       ", \"topic\": \"%s\", \"why\": \"%s\"}",
-				       s->at, topic, why);
-
-	send_event(s, topic, s->at, text);
+	if (!s->lines)
+		buf_addf(&s->out, "event: %s\nid: %" PRIu64 "\ndata: ", topic,
+			 s->at);
+	buf_addf(&s->out,
+		 "{\"index\": %" PRIu64
+		 ", \"topic\": \"%s\", \"why\": \"%s\"}\n%s",
+		 s->at, topic, why, s->lines ? "" : "\n");
+	s->sent_us = clock_mono_us();
 }
 
 static bool is_wished(const struct stream *s, const struct feed_event *e)
@@ -131,24 +125,85 @@ static void check_gap(struct stream *s)
 	s->ended |= s->begun && !broken && !ahead;
 }
 
-/* Make the next text to be sent; false: there is none now. */
-static bool fill(struct stream *s)
+/* The next event for this stream, which stays where it is before it; others are
+ * passed over.  NULL: there is none. */
+static const struct feed_event *find(struct stream *s)
 {
 	const struct feed_event *e;
-	int64_t now = clock_mono_us();
+
+	while ((e = feed_next(s->all->feed, s->at)) != NULL && !is_wished(s, e))
+		s->at = e->index;
+	return e;
+}
+
+/* What the connection has room for. */
+struct room {
+	char *data;
+	size_t n, max;
+};
+
+/* As much of what is kept as fits; false: there is more. */
+static bool put_kept(struct stream *s, struct room *r)
+{
+	size_t part = s->out.len - s->out_at;
+
+	if (part == 0)
+		return true;
+	if (part > r->max - r->n)
+		part = r->max - r->n;
+	memcpy(r->data + r->n, s->out.data + s->out_at, part);
+	r->n += part;
+	s->out_at += part;
+	if (s->out_at < s->out.len)
+		return false;
+	buf_done(&s->out);
+	s->out_at = 0;
+	return true;
+}
+
+static void put_event(struct stream *s, const struct feed_event *e,
+		      struct room *r)
+{
+	const char *text = s->lines ? e->text + e->line : e->text;
+	/* Of a line the LF behind it is not sent. */
+	size_t len = s->lines ? e->len - e->line - 1 : e->len;
+
+	s->at = e->index;
+	if (len > r->max - r->n) {
+		buf_add(&s->out, text, len);
+		return;
+	}
+	memcpy(r->data + r->n, text, len);
+	r->n += len;
+}
+
+/* Where there is nothing else to say. */
+static void mark(struct stream *s, int64_t now)
+{
+	if (s->at <= feed_index(s->all->feed) &&
+	    (!s->begun || now - s->sent_us >= STREAMS_BOOKMARK_S * SECOND_US))
+		send_own(s, "bookmark", "all up to here was told");
+}
+
+/* Put what there is; false: there is no more of it, or no room. */
+static bool put_next(struct stream *s, struct room *r, int64_t now)
+{
+	const struct feed_event *e;
 
 	if (s->ended)
 		return false;
 	check_gap(s);
-	while (s->out.len == 0 &&
-	       (e = feed_next(s->all->feed, s->at)) != NULL) {
-		s->at = e->index;
-		if (is_wished(s, e))
-			send_event(s, e->topic, e->index, e->text);
+	if (s->out.len > 0)
+		return true;
+	e = find(s);
+	if (e != NULL) {
+		put_event(s, e, r);
+		s->begun = true;
+		s->sent_us = now;
+		return true;
 	}
-	if (s->out.len == 0 && s->at <= feed_index(s->all->feed) &&
-	    (!s->begun || now - s->sent_us >= STREAMS_BOOKMARK_S * SECOND_US))
-		send_own(s, "bookmark", "all up to here was told");
+	if (r->n == 0)
+		mark(s, now);
 	s->begun |= s->out.len > 0;
 	return s->out.len > 0;
 }
@@ -156,26 +211,13 @@ static bool fill(struct stream *s)
 static ssize_t on_read(void *arg, char *data, size_t max)
 {
 	struct stream *s = arg;
-	size_t n = 0;
+	struct room r = {.data = data, .max = max};
+	int64_t now = clock_mono_us();
 
-	while (n < max) {
-		size_t part = s->out.len - s->out_at;
-
-		if (part > max - n)
-			part = max - n;
-		if (part > 0)
-			memcpy(data + n, s->out.data + s->out_at, part);
-		n += part;
-		s->out_at += part;
-		if (s->out_at < s->out.len)
-			break;
-		buf_done(&s->out);
-		s->out_at = 0;
-		if (!fill(s))
-			break;
-	}
-	if (n > 0)
-		return (ssize_t)n;
+	while (r.n < max && put_kept(s, &r) && put_next(s, &r, now))
+		;
+	if (r.n > 0)
+		return (ssize_t)r.n;
 	return s->ended ? -1 : 0;
 }
 
@@ -200,18 +242,21 @@ static void on_closed(void *arg)
 	free(s);
 }
 
-static void wake_all(struct streams *s)
+/* Whether there is something to be said to it now. */
+static bool has_news(struct stream *s)
 {
-	struct stream *one;
-
-	list_each (one, &s->all, link)
-		if (one->http != NULL)
-			https_stream_wake(one->http);
+	return !s->begun || s->at < feed_floor(s->all->feed) ||
+	       s->breaks != feed_break(s->all->feed) || find(s) != NULL;
 }
 
 void streams_told(void *arg)
 {
-	wake_all(arg);
+	struct streams *s = arg;
+	struct stream *one;
+
+	list_each (one, &s->all, link)
+		if (one->http != NULL && has_news(one))
+			https_stream_wake(one->http);
 }
 
 static void end(struct stream *s, const char *why)

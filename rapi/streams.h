@@ -16,7 +16,7 @@
 #include "lib/event/task.h"
 #include "rapi/access/auth.h"
 #include "rapi/feed.h"
-#include "rapi/resources/args.h"
+#include "rapi/frame/args.h"
 
 #define STREAMS_BOOKMARK_S 10
 /* So often is looked whether a stream may still be. */

@@ -352,11 +352,11 @@ static const struct cli_command create_command = {
 	.min_args = 1,
 	.max_args = 2,
 	.options = {&opt_nodes, &opt_hypervisor, &opt_base_ip, &opt_ssh,
-		    &vcluster_opt_rapi, &vcluster_opt_user,
-		    &vcluster_opt_preset, &vcluster_opt_jobs_take,
-		    &vcluster_opt_latency, &vcluster_opt_fail,
-		    &vcluster_opt_record_http, &vcluster_opt_dump_fixtures,
-		    &opt_kind, POWER_OPTIONS},
+		    &vcluster_opt_rapi, &vcluster_opt_rapi_on,
+		    &vcluster_opt_user, &vcluster_opt_preset,
+		    &vcluster_opt_jobs_take, &vcluster_opt_latency,
+		    &vcluster_opt_fail, &vcluster_opt_record_http,
+		    &vcluster_opt_dump_fixtures, &opt_kind, POWER_OPTIONS},
 	.run = create,
 };
 

@@ -39,7 +39,9 @@ struct vcluster_kind;
 struct vcluster {
 	char *dir; /* absolute */
 	char *hypervisor;
-	int rapi_port; /* of the remote API on the master; 0: it does not run */
+	int rapi_port; /* of the remote API; 0: it does not run */
+	char *rapi_on; /* where besides the master: names with commas, or
+			* VCLUSTER_RAPI_ON; "" for nowhere else */
 	struct vcluster_node *nodes;
 	size_t n;
 
@@ -60,6 +62,7 @@ struct vcluster_options {
 	const char *base_ip;	/* NULL: choose a free block */
 	bool ssh;		/* nodes get SSH keys, below their roots */
 	int rapi_port;		/* 0: no remote API */
+	const char *rapi_on;	/* as in struct vcluster; NULL: nowhere else */
 	const json_t *users;	/* of it: a list of NAME:PASSWORD:RIGHTS */
 
 	const struct vcluster_kind *kind;
@@ -124,9 +127,21 @@ int vcluster_rapi_port(const char *text, int *ret, struct error *err);
 int vcluster_rapi_users(const struct vcluster *v, const json_t *users,
 			const char *own, struct error *err);
 
+/* Each node that may become the master. */
+#define VCLUSTER_RAPI_ON "candidates"
+
+/* Whether all nodes that shall have the daemon besides the master are there. */
+int vcluster_rapi_check(struct vcluster *v, struct error *err);
+
 /* Start the daemon on this node; one that runs stays. */
 int vcluster_rapi_start(const struct vcluster *v,
 			const struct vcluster_node *node, struct error *err);
+
+/* Start it, all at once, on those of these nodes (NULL: all) that shall have
+ * it. */
+int vcluster_rapi_start_all(struct vcluster *v,
+			    const struct vcluster_node *only,
+			    struct error *err);
 
 /* --- vcluster_create.c --- */
 

@@ -401,7 +401,7 @@ static int bring_up(struct vcluster *v, const struct vcluster_options *o,
 				o->preset == NULL ? NULL : o->preset->user,
 				err) < 0)
 		return -1;
-	return vcluster_rapi_start(v, &v->nodes[0], err);
+	return vcluster_rapi_start_all(v, NULL, err);
 }
 
 static int bring_up_kind(struct vcluster *v, const struct vcluster_options *o,

@@ -132,13 +132,13 @@ int vcluster_start(struct vcluster *v, char *const *words, int n,
 	/* Without being named, only the master gets its daemon. */
 	if (c.named)
 		master = c.node;
-	if (!is_chosen(&c, master))
-		return 0;
-	if (c.masterd && start_masterd(master, err) < 0)
+	if (c.masterd && is_chosen(&c, master) &&
+	    start_masterd(master, err) < 0)
 		return -1;
-	return c.rapi && (c.named || v->rapi_port != 0)
-		       ? vcluster_rapi_start(v, master, err)
-		       : 0;
+	if (!c.rapi)
+		return 0;
+	return c.named ? vcluster_rapi_start(v, master, err)
+		       : vcluster_rapi_start_all(v, c.node, err);
 }
 
 /* End this daemon on all nodes that were chosen, also after one does not. */

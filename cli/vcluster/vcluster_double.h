@@ -69,9 +69,10 @@ int vcluster_double_start(struct vcluster *v, const struct vcluster_double *d,
 
 /* --- vcluster_options.c --- */
 
-extern const struct opt vcluster_opt_rapi, vcluster_opt_user,
-	vcluster_opt_preset, vcluster_opt_jobs_take, vcluster_opt_latency,
-	vcluster_opt_fail, vcluster_opt_record_http, vcluster_opt_dump_fixtures;
+extern const struct opt vcluster_opt_rapi, vcluster_opt_rapi_on,
+	vcluster_opt_user, vcluster_opt_preset, vcluster_opt_jobs_take,
+	vcluster_opt_latency, vcluster_opt_fail, vcluster_opt_record_http,
+	vcluster_opt_dump_fixtures;
 
 /* What these say; the users, the folder and the number of nodes are there
  * already.  The caller frees *ret's test_double.all. */

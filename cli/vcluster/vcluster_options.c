@@ -16,6 +16,14 @@ const struct opt vcluster_opt_rapi = {
 		"another is given",
 };
 
+const struct opt vcluster_opt_rapi_on = {
+	.name = "rapi-on",
+	.kind = KIND_TEXT,
+	.arg = "NODE,...",
+	.help = "Start the remote API also on these nodes, or on all "
+		"\"candidates\"",
+};
+
 const struct opt vcluster_opt_user = {
 	.name = "user",
 	.kind = KIND_TEXT,
@@ -124,9 +132,10 @@ static int read_rapi(const struct cli *cli, struct vcluster_options *ret,
 		     struct error *err)
 {
 	static const struct opt *const about[] = {
-		&vcluster_opt_rapi,	   &vcluster_opt_user,
-		&vcluster_opt_preset,	   &vcluster_opt_latency,
-		&vcluster_opt_record_http, &vcluster_opt_dump_fixtures};
+		&vcluster_opt_rapi,	    &vcluster_opt_rapi_on,
+		&vcluster_opt_user,	    &vcluster_opt_preset,
+		&vcluster_opt_latency,	    &vcluster_opt_record_http,
+		&vcluster_opt_dump_fixtures};
 	const char *port = cli_text(cli, &vcluster_opt_rapi);
 	bool wanted = false;
 
@@ -147,6 +156,7 @@ static int read_rapi(const struct cli *cli, struct vcluster_options *ret,
 	}
 	if (!wanted)
 		return 0;
+	ret->rapi_on = cli_text(cli, &vcluster_opt_rapi_on);
 	if (vcluster_rapi_port(port, &ret->rapi_port, err) < 0)
 		return -1;
 	return vcluster_rapi_users(NULL, ret->users, NULL, err);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The remote API of a virtual cluster: on the master, at its address. */
+/* The remote API of a virtual cluster: on the master, and where else it is
+ * asked for, each at the address of its node. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/remote/bootstrap.h"
+#include "cli/remote/run.h"
 #include "cli/vcluster/vcluster.h"
 #include "lib/base/fs.h"
 #include "lib/base/str.h"
+#include "lib/model/config/ssconf.h"
 #include "lib/model/files/paths.h"
 
 #define RIGHTS_DEFAULT "read,write"
@@ -90,15 +93,88 @@ int vcluster_rapi_users(const struct vcluster *v, const json_t *users,
 	return 0;
 }
 
-int vcluster_rapi_start(const struct vcluster *v,
-			const struct vcluster_node *node, struct error *err)
+static void tell_port(const struct vcluster *v)
 {
 	char port[20];
 
-	if (bootstrap_pid(node->paths, DAEMON_RAPI) != 0)
-		return 0;
 	snprintf(port, sizeof(port), "%d",
 		 v->rapi_port == 0 ? PATHS_RAPI_PORT : v->rapi_port);
 	setenv("GANETI_RAPI_PORT", port, 1);
+}
+
+int vcluster_rapi_start(const struct vcluster *v,
+			const struct vcluster_node *node, struct error *err)
+{
+	if (bootstrap_pid(node->paths, DAEMON_RAPI) != 0)
+		return 0;
+	tell_port(v);
 	return bootstrap_start(node->paths, DAEMON_RAPI, NULL, err);
+}
+
+/* --- on several nodes --- */
+
+int vcluster_rapi_check(struct vcluster *v, struct error *err)
+{
+	auto_strv struct strv names = {0};
+
+	if (*v->rapi_on == '\0' || strcmp(v->rapi_on, VCLUSTER_RAPI_ON) == 0)
+		return 0;
+	str_split(&names, v->rapi_on, ',');
+	for (size_t i = 0; i < names.n; i++)
+		if (vcluster_node(v, names.items[i], err) == NULL)
+			return error_wrap(err, "--rapi-on");
+	return 0;
+}
+
+/* The names of those that shall have it. */
+static void list_wanted(struct vcluster *v, struct strv *ret)
+{
+	const struct vcluster_node *master = vcluster_master(v), *node;
+	bool candidates = strcmp(v->rapi_on, VCLUSTER_RAPI_ON) == 0;
+	auto_strv struct strv words = {0};
+	struct error ignored;
+
+	strv_add(ret, master->name);
+	if (candidates)
+		ssconf_read_lines(master->paths, "master_candidates", &words);
+	else if (*v->rapi_on != '\0')
+		str_split(&words, v->rapi_on, ',');
+	for (size_t i = 0; i < words.n; i++) {
+		node = vcluster_node(v, words.items[i], &ignored);
+		if (node != NULL)
+			strv_add_unique(ret, node->name);
+	}
+}
+
+static int await(const struct vcluster_node *node, int pid, struct error *err)
+{
+	if (pid > 0 && run_wait(pid) == 0)
+		return 0;
+	return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
+			 "The remote API of %s did not start, see %s",
+			 node->name, path(node->paths, PATH_RAPI_LOG));
+}
+
+int vcluster_rapi_start_all(struct vcluster *v,
+			    const struct vcluster_node *only, struct error *err)
+{
+	auto_strv struct strv names = {0};
+	auto_free int *pids = NULL;
+	int rc = 0;
+
+	if (v->rapi_port == 0)
+		return 0;
+	list_wanted(v, &names);
+	tell_port(v);
+	pids = xcalloc(v->n, sizeof(*pids));
+	for (size_t i = 0; i < v->n; i++)
+		if ((only == NULL || only == &v->nodes[i]) &&
+		    strv_has(&names, v->nodes[i].name) &&
+		    bootstrap_pid(v->nodes[i].paths, DAEMON_RAPI) == 0)
+			pids[i] = bootstrap_launch(v->nodes[i].paths,
+						   DAEMON_RAPI, NULL);
+	for (size_t i = 0; i < v->n; i++)
+		if (pids[i] != 0 && await(&v->nodes[i], pids[i], err) < 0)
+			rc = -1;
+	return rc;
 }

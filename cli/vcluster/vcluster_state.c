@@ -137,6 +137,7 @@ static struct vcluster *vcluster_new(const char *dir, const char *hypervisor,
 	v->dir = absolute(dir);
 	v->hypervisor = xstrdup(hypervisor);
 	v->kind = &kind_process;
+	v->rapi_on = xstrdup("");
 	v->n = n;
 	v->nodes = xcalloc(n, sizeof(*v->nodes));
 	return v;
@@ -161,6 +162,8 @@ static int check_socket_path(const struct vcluster *v, struct error *err)
 static void set_values(struct vcluster *v, const json_t *state)
 {
 	v->rapi_port = (int)json_int(state, "rapi_port", 0);
+	free(v->rapi_on);
+	v->rapi_on = xstrdup(json_str(state, "rapi_on", ""));
 	v->memory_mib = (int)json_int(state, "memory", 0);
 	v->second = json_bool(state, "second", false);
 	v->id = xstrdup(json_str(state, "id", ""));
@@ -191,6 +194,12 @@ static struct vcluster *plan_kind(const struct vcluster_options *o,
 	struct vcluster *v;
 
 	own.dir = dir;
+	if (o->rapi_on != NULL) {
+		error_set(err, ERR_PREREQ, ECODE_INVAL,
+			  "--rapi-on is for nodes that are folders; on a host "
+			  "start gantry-rapi as there");
+		return NULL;
+	}
 	if (o->kind->check(&own, err) < 0)
 		return NULL;
 	v = vcluster_new(dir, o->hypervisor, o->n_nodes);
@@ -236,6 +245,10 @@ struct vcluster *vcluster_plan(const struct vcluster_options *o,
 	v = vcluster_new(o->dir, o->hypervisor, o->n_nodes);
 	rc = choose_base(o, v->n, &base, err);
 	v->rapi_port = o->rapi_port;
+	if (o->rapi_on != NULL) {
+		free(v->rapi_on);
+		v->rapi_on = xstrdup(o->rapi_on);
+	}
 	for (size_t i = 0; rc == 0 && i < v->n; i++) {
 		auto_free char *name = node_name(o, i + 1);
 		char ip[INET_ADDRSTRLEN];
@@ -245,6 +258,8 @@ struct vcluster *vcluster_plan(const struct vcluster_options *o,
 	}
 	if (rc == 0)
 		rc = check_socket_path(v, err);
+	if (rc == 0)
+		rc = vcluster_rapi_check(v, err);
 	if (rc < 0) {
 		vcluster_free(v);
 		return NULL;
@@ -287,8 +302,9 @@ int vcluster_save(const struct vcluster *v, struct error *err)
 		json_array_append_new(nodes, json_make("{s:s, s:s}", "name",
 						       v->nodes[i].name, "ip",
 						       v->nodes[i].ip));
-	state = json_make("{s:s, s:i, s:O}", "hypervisor", v->hypervisor,
-			  "rapi_port", v->rapi_port, "nodes", nodes);
+	state = json_make("{s:s, s:i, s:s, s:O}", "hypervisor", v->hypervisor,
+			  "rapi_port", v->rapi_port, "rapi_on", v->rapi_on,
+			  "nodes", nodes);
 	if (v->kind->are_hosts)
 		add_hosts(state, v);
 	text = json_text(state);
@@ -402,6 +418,7 @@ void vcluster_free(struct vcluster *v)
 	free(v->nodes);
 	free(v->dir);
 	free(v->hypervisor);
+	free(v->rapi_on);
 	free(v->id);
 	free(v->image);
 	free(v->cuts);

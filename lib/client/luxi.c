@@ -267,7 +267,12 @@ int luxi_call_text(struct luxi *l, const char *method, json_t *args STEALS,
 	}
 	if (reply.len > before + behind &&
 	    memcmp(reply.data, TEXT_BEFORE, before) == 0) {
-		buf_add(ret, reply.data + before, reply.len - before - behind);
+		/* It may be long: there is one copy of it. */
+		reply.len -= behind;
+		reply.data[reply.len] = '\0';
+		buf_consume(&reply, before);
+		*ret = reply;
+		reply = (struct buf){0};
 		return 0;
 	}
 	result = read_reply(&reply, err);

@@ -31,8 +31,8 @@ bool luxi_alive(const struct luxi *l);
 json_t *luxi_call(struct luxi *l, const char *method, json_t *args STEALS,
 		  struct error *err);
 
-/* The same; the result is appended as text, as the master has written it, which
- * is JSON without blanks. */
+/* The same; *ret, which is empty before, is the result as text, as the master
+ * has written it, which is JSON without blanks. */
 int luxi_call_text(struct luxi *l, const char *method, json_t *args STEALS,
 		   struct buf *ret, struct error *err);
 

@@ -95,9 +95,12 @@ static enum MHD_Result refuse(struct https_server *s,
 			      const struct https_refusal *refusal)
 {
 	const char *type = TEXT_PLAIN;
-	char *body = s->config.refuse == NULL
-			     ? NULL
-			     : s->config.refuse(s->config.arg, refusal, &type);
+	char *body;
+
+	https_peer_of(connection)->refused = true;
+	body = s->config.refuse == NULL
+		       ? NULL
+		       : s->config.refuse(s->config.arg, refusal, &type);
 
 	if (body == NULL)
 		return answer_text(connection, refusal->status, allow,
@@ -389,12 +392,26 @@ static void limit_next(const struct https_server_config *c,
 		https_peer_limit(peer, c->idle_s * 1000 + c->first_ms);
 }
 
+static void end_request(struct https_peer *peer, const struct https_call *call,
+			enum MHD_RequestTerminationCode code)
+{
+	if (peer == NULL)
+		return;
+	if (call == NULL)
+		https_told_request(peer, NULL, NULL, code);
+	else if (call->stage == READING)
+		https_told_request(peer, call->method, call->version, code);
+	peer->asks = peer->refused = false;
+	peer->served = true;
+}
+
 void https_on_completed(void *arg, struct MHD_Connection *connection,
 			void **call_, enum MHD_RequestTerminationCode code)
 {
 	struct https_call *call = *call_;
 	struct https_instance *i = arg;
 
+	end_request(https_peer_of(connection), call, code);
 	if (code == MHD_REQUEST_TERMINATED_COMPLETED_OK)
 		limit_next(&i->server->config, https_peer_of(connection));
 	if (call == NULL)

@@ -16,6 +16,7 @@
 #include "lib/event/https_internal.h"
 
 #define NOT_CLEAR "The length of the body is not clear"
+#define NO_HOST "A request of HTTP/1.1 names its host"
 #define NOT_HTTP                                                               \
 	"The request is not as HTTP wants it: each line ends in CR LF and is " \
 	"not folded, and there are no control characters"
@@ -107,14 +108,19 @@ void *https_on_uri(void *arg, const char *uri,
 	free(peer->target);
 	peer->target = xstrdup(uri);
 	peer->uri_end = uri + strlen(uri);
-	peer->uri_odd = strstr(uri, "%00") != NULL || !is_value(uri);
+	peer->uri_odd = strstr(uri, "%00") != NULL ||
+			strchr(uri, ' ') != NULL || !is_value(uri);
+	peer->asks = true;
 	return NULL; /* the first line: the call does not exist yet */
 }
 
 size_t https_head_room(const struct https_server_config *config)
 {
-	return config->header_max == 0 ? HTTPS_HEADER_MAX
-				       : 2 * config->header_max;
+	size_t room = 2 * config->header_max;
+
+	if (config->header_max == 0)
+		return HTTPS_HEADER_MAX;
+	return room < HTTPS_NOT_MAPPED ? room : room + HTTPS_PAGE;
 }
 
 static size_t size_of_head(const struct https_peer *peer)
@@ -143,6 +149,8 @@ struct https_head https_head_read(const struct https_peer *peer,
 		s.odd = true;
 	if (s.odd || s.hosts > 1)
 		head.fault = NOT_HTTP;
+	else if (s.hosts == 0 && strcmp(version, "HTTP/1.0") != 0)
+		head.fault = NO_HOST;
 	else if (s.lengths + s.encodings > 1 || s.unclear)
 		head.fault = NOT_CLEAR;
 	head.chunked = s.chunked;

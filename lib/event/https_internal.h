@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Private to https_server.c (MHD daemons on the loop), https_peers.c (who is on
- * the other end), https_head.c (what a request may look like) and https_call.c
- * (the requests). */
+ * the other end), https_head.c (what a request may look like), https_call.c
+ * (the requests) and https_told.c (those that MHD answers itself). */
 #ifndef EVENT_HTTPS_INTERNAL_H
 #define EVENT_HTTPS_INTERNAL_H
 
@@ -32,12 +32,21 @@ struct https_server {
 	 * shown one (known), and those that have not (strangers); each list in
 	 * the order of arrival. */
 	struct list known, strangers;
+	unsigned silent; /* connections that ended without any request, not yet
+			  * mentioned in the log */
+	int64_t silent_us;
 	unsigned sent_away; /* strangers not yet mentioned in the log */
 	int64_t told_us;
 	bool closing;
 	struct timer linger;
 	void (*done)(void *arg);
 	void *done_arg;
+};
+
+/* Errors that MHD has answered on connections whose end it does not tell. */
+struct https_faults {
+	unsigned n; /* that wait for the end of their connection */
+	int status; /* of the last one */
 };
 
 /* One MHD daemon. */
@@ -51,6 +60,7 @@ struct https_instance {
 	struct list handled; /* calls whose handler is done, to be resumed */
 	struct list streams; /* struct https_stream; those that */
 	struct list woken;   /* were woken are here meanwhile */
+	struct https_faults faults;
 	bool retired;
 	int to_close;
 };
@@ -70,6 +80,10 @@ struct https_peer {
 	char *target;	     /* of its last request, as sent */
 	const char *uri_end; /* end of the target in MHD's memory */
 	bool uri_odd;	     /* the target is malformed */
+	bool asks;    /* the first line of a request came, its answer did not */
+	bool refused; /* its answer is a refusal of ours */
+	bool late;    /* it was hung up on */
+	bool served;  /* there was a request before */
 };
 
 struct https_peer *https_peer_of(struct MHD_Connection *connection);
@@ -89,6 +103,13 @@ struct https_head {
 /* method and version: as MHD gives them to https_on_access(). */
 struct https_head https_head_read(const struct https_peer *peer,
 				  const char *method, const char *version);
+
+/* Above this size the memory of a connection is a mapping of its own, of which
+ * only the pages that are used are there, and which goes back to the system at
+ * once.  Else each connection takes all of its memory for as long as it is
+ * open. */
+#define HTTPS_NOT_MAPPED ((size_t)32 * 1024)
+#define HTTPS_PAGE ((size_t)4096)
 
 /* How large a head MHD takes.  It refuses larger ones in words of its own, so
  * it takes more than what is let through. */
@@ -131,6 +152,17 @@ struct https_stream *https_stream_create(struct https_instance *i,
 /* Let those go on that were woken; and end all. */
 void https_streams_resume(struct https_instance *i);
 void https_streams_end(struct https_server *s);
+
+/* --- https_told.c: what MHD answers itself, or what has no answer --- */
+
+/* A line of MHD's log. */
+void https_told_line(struct https_instance *i, const char *text);
+/* A request is over; method and version are NULL where MHD answered it. */
+void https_told_request(struct https_peer *peer, const char *method,
+			const char *version,
+			enum MHD_RequestTerminationCode code);
+/* A connection is over. */
+void https_told_end(struct https_peer *peer);
 
 /* --- https_raw.c: a connection that the handler took over --- */
 

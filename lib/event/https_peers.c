@@ -46,7 +46,10 @@ static void hang_up(struct https_peer *peer)
 
 static void on_limit(struct timer *t)
 {
-	hang_up(container_of(t, struct https_peer, limit));
+	struct https_peer *peer = container_of(t, struct https_peer, limit);
+
+	peer->late = true;
+	hang_up(peer);
 }
 
 void https_peer_limit(struct https_peer *peer, unsigned ms)
@@ -229,6 +232,7 @@ static void peer_free(struct https_peer *peer)
 {
 	if (peer == NULL)
 		return;
+	https_told_end(peer);
 	timer_stop(&peer->limit);
 	list_remove(&peer->link);
 	free(peer->target);

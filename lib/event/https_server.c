@@ -94,8 +94,8 @@ static void on_mhd_log(void *arg, const char *fmt, va_list ap)
 {
 	char text[512];
 
-	(void)arg;
 	vsnprintf(text, sizeof(text), fmt, ap);
+	https_told_line(arg, text);
 	log_debug("HTTPS: %s", text);
 }
 
@@ -135,9 +135,10 @@ static struct MHD_Daemon *start_mhd(struct https_instance *i, const char *cert,
 	return MHD_start_daemon(
 		flags, 0, c->streams_max > 0 ? https_on_accept : NULL, i,
 		https_on_access, i,
-		MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, NULL,
+		MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, i,
 		MHD_OPTION_LISTEN_SOCKET, copy,
-		MHD_OPTION_STRICT_FOR_CLIENT, 1,
+		/* https_head.c is stricter, and has words of its own. */
+		MHD_OPTION_STRICT_FOR_CLIENT, 0,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, https_head_room(c),
 		MHD_OPTION_CONNECTION_TIMEOUT, c->idle_s,
 		MHD_OPTION_CONNECTION_LIMIT, max,

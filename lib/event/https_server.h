@@ -77,7 +77,7 @@ struct https_request {
 /* A request that never gets to the handler: the server answers it itself. */
 struct https_refusal {
 	const char *method, *target, *version, *peer_ip;
-	int status;
+	int status;	 /* 408: it did not come in time, and has no answer */
 	const char *why; /* a literal, a sentence without a full stop */
 };
 
@@ -112,6 +112,12 @@ struct https_server_config {
 	 * text. */
 	char *(*refuse)(void *arg, const struct https_refusal *refusal,
 			const char **ret_type);
+
+	/* What is no request to libmicrohttpd it answers in words of its own,
+	 * or not at all when it does not come in time; this tells of each.
+	 * method and version are not known and NULL, target may be.  NULL: it
+	 * is not told. */
+	void (*tell)(void *arg, const struct https_refusal *refusal);
 
 	/* Answers on the loop, without waiting, what it can; false: ask
 	 * handle().  NULL: nothing. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One list, written whole: it is short, and changes seldom. */
+/* One list, written whole: it is short, and changes seldom.  It begins with
+ * what its last change was, which is no token, and of which the events are
+ * made (masterd/state/events_look.c). */
 #include "masterd/core/tokens.h"
 
 #include <string.h>
@@ -10,6 +12,7 @@
 #include "lib/store/store.h"
 
 #define FILE_NAME "tokens"
+#define LOGINS_NAME "logins"
 
 struct tokens {
 	struct store *store;
@@ -62,18 +65,40 @@ void tokens_free(struct tokens *t)
 	free(t);
 }
 
-/* Make this list the present one, durably. */
-static WAITS int keep(struct tokens *t, json_t *list STEALS, struct error *err)
+/* The list with the change that makes it so, to be freed: of this token. */
+static char *text_of(const json_t *list, const json_t *token, bool removed)
+{
+	auto_json json_t *all = json_make(
+		"[{s:{s:s, s:s, s:s, s:b, s:b}}]", "change", "id",
+		json_str(token, "id", ""), "name", json_str(token, "name", ""),
+		"user", json_str(token, "user", ""), "removed", removed,
+		"session", json_bool(token, "session", false));
+
+	json_array_extend(all, json_unconst(list));
+	return json_text(all);
+}
+
+static WAITS int commit(struct tokens *t, const char *file, char *text STEALS,
+			struct error *err)
 {
 	struct store_change *c = store_change_new();
-	json_t *former = t->list;
 
 	c->may_fail = true;
-	store_change_write(c, FILE_NAME, json_text(list));
+	store_change_write(c, file, text);
+	return store_commit(t->store, c, err);
+}
+
+/* Make this list the present one, durably; it differs in this token. */
+static WAITS int keep(struct tokens *t, json_t *list STEALS,
+		      const json_t *token, bool removed, struct error *err)
+{
+	char *text = text_of(list, token, removed);
+	json_t *former = t->list;
+
 	/* Two changes at the same time build on each other. */
 	t->list = list;
 	json_incref(list);
-	if (store_commit(t->store, c, err) == 0) {
+	if (commit(t, FILE_NAME, text, err) == 0) {
 		json_decref(list);
 		json_decref(former);
 		return 0;
@@ -119,7 +144,7 @@ int tokens_add(struct tokens *t, json_t *token STEALS, struct error *err)
 				 TOKENS_MAX);
 	}
 	json_array_append(list, owned);
-	return keep(t, list, err);
+	return keep(t, list, owned, false, err);
 }
 
 int tokens_remove(struct tokens *t, const char *id, const char *user,
@@ -131,8 +156,11 @@ int tokens_remove(struct tokens *t, const char *id, const char *user,
 	json_array_foreach (t->list, i, one)
 		if (strcmp(json_str(one, "id", ""), id) == 0 &&
 		    (user == NULL ||
-		     strcmp(json_str(one, "user", ""), user) == 0))
-			return keep(t, without(t, id), err);
+		     strcmp(json_str(one, "user", ""), user) == 0)) {
+			auto_json json_t *held = json_ref(one);
+
+			return keep(t, without(t, id), held, true, err);
+		}
 	return error_set(err, ERR_PREREQ, ECODE_NOENT,
 			 "There is no token '%.100s'", id);
 }
@@ -151,4 +179,15 @@ const json_t *tokens_find(const struct tokens *t, const char *hash)
 json_t *tokens_list(const struct tokens *t)
 {
 	return without(t, NULL);
+}
+
+int tokens_note_failure(struct tokens *t, const char *user, const char *address,
+			struct error *err)
+{
+	auto_json json_t *note = json_make(
+		"{s:o, s:s, s:f}", "user",
+		user == NULL ? json_null() : json_string(user), "address",
+		address, "time", (double)clock_wall_us() / 1e6);
+
+	return commit(t, LOGINS_NAME, json_text(note), err);
 }

@@ -31,6 +31,11 @@ WAITS int tokens_add(struct tokens *t, json_t *token STEALS, struct error *err);
 WAITS int tokens_remove(struct tokens *t, const char *id, const char *user,
 			struct error *err);
 
+/* Note for those who follow the events that somebody from this address has
+ * failed to log in, as this user (NULL: there is none of the name). */
+WAITS int tokens_note_failure(struct tokens *t, const char *user,
+			      const char *address, struct error *err);
+
 /* The one with this hash, borrowed until the next change; NULL: there is none,
  * or its time is over. */
 const json_t *tokens_find(const struct tokens *t, const char *hash);

@@ -7,6 +7,9 @@
 #include "masterd/core/tokens.h"
 #include "masterd/luxi/luxi_calls.h"
 
+#define ADDRESS_MAX 64
+#define USER_MAX 256
+
 static int check_there(const struct master *m, struct error *err)
 {
 	return m->tokens != NULL ? 0
@@ -41,6 +44,24 @@ static WAITS json_t *remove_token(struct master *m, const json_t *args,
 	return json_null();
 }
 
+static WAITS json_t *note_failure(struct master *m, const json_t *args,
+				  struct error *err)
+{
+	const char *user = json_string_value(json_array_get(args, 0));
+	const char *address = json_string_value(json_array_get(args, 1));
+
+	if (address == NULL || strlen(address) > ADDRESS_MAX ||
+	    (user != NULL && strlen(user) > USER_MAX)) {
+		error_set(err, ERR_REQUEST, NULL,
+			  "a user or null, and an address");
+		return NULL;
+	}
+	if (check_there(m, err) < 0 ||
+	    tokens_note_failure(m->tokens, user, address, err) < 0)
+		return NULL;
+	return json_null();
+}
+
 static json_t *query_token(struct master *m, const json_t *args,
 			   struct error *err)
 {
@@ -67,5 +88,6 @@ static json_t *query_tokens(struct master *m, const json_t *args,
 
 const struct luxi_method luxi_AddToken = CHANGE(add_token);
 const struct luxi_method luxi_RemoveToken = CHANGE(remove_token);
+const struct luxi_method luxi_NoteFailedLogin = CHANGE(note_failure);
 const struct luxi_method luxi_QueryToken = {.run = query_token};
 const struct luxi_method luxi_QueryTokens = {.run = query_tokens};

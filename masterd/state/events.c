@@ -49,6 +49,7 @@ void events_drop(struct event *ev)
 	free(ev->name);
 	free(ev->user);
 	free(ev->opcode);
+	free(ev->object);
 }
 
 static void drop_first(struct events *e)
@@ -117,7 +118,7 @@ static uint64_t next_index(struct events *e)
 
 void events_add(struct events *e, const struct event *ev)
 {
-	char *const texts[] = {ev->name, ev->user, ev->opcode};
+	char *const texts[] = {ev->name, ev->user, ev->opcode, ev->object};
 
 	/* A damaged log must not make text that JSON cannot have. */
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
@@ -147,235 +148,86 @@ static bool is_full(struct events *e)
 	return true;
 }
 
-/* --- jobs --- */
+/* --- jobs, tokens, logins --- */
 
-/* What a job's file says. */
-struct seen {
-	const char *state;
-	bool failed, all_done, any_begun;
-	int64_t time_us;
-	uint64_t log;
-	char *opcode, *user;
-};
-
-static void note_time(struct seen *s, struct glance *g)
+static char *copy(const char *text)
 {
-	int64_t parts[2] = {0, 0};
-	struct glance_piece number;
-
-	if (!glance_enter(g, '[')) {
-		glance_skip(g, NULL);
-		return;
-	}
-	for (size_t i = 0; glance_item(g); i++) {
-		glance_skip(g, &number);
-		if (i < 2)
-			parts[i] = glance_number(&number);
-	}
-	if (parts[0] < INT64_MAX / SECOND_US - 1 &&
-	    parts[0] * SECOND_US + parts[1] > s->time_us)
-		s->time_us = parts[0] * SECOND_US + parts[1];
+	return text == NULL ? NULL : xstrdup(text);
 }
 
-/* A literal for the state of an opcode; what is none counts as queued. */
-static const char *state_of(const struct glance_piece *p)
+/* Who did what is an event of its own, beside that of what it was done to. */
+static void add_audit(struct events *e, const struct event *ev,
+		      const char *type)
 {
-	static const char *const names[] = {"queued",  "waiting",  "canceling",
-					    "running", "canceled", "success",
-					    "error"};
-
-	for (size_t i = 0; p->len > 2 && i < ARRAY_SIZE(names); i++)
-		if (strlen(names[i]) == p->len - 2 &&
-		    memcmp(p->at + 1, names[i], p->len - 2) == 0)
-			return names[i];
-	return names[0];
-}
-
-/* As job_status() has it: the first failure counts, else what is under way. */
-static void note_state(struct seen *s, const char *state)
-{
-	bool failed = strcmp(state, "error") == 0 ||
-		      strcmp(state, "canceled") == 0 ||
-		      strcmp(state, "canceling") == 0;
-
-	if (strcmp(state, "success") != 0)
-		s->all_done = false;
-	if (strcmp(state, "queued") != 0)
-		s->any_begun = true;
-	if (s->failed || (!failed && strcmp(state, "waiting") != 0 &&
-			  strcmp(state, "running") != 0))
-		return;
-	s->state = state;
-	s->failed = failed;
-}
-
-/* Entries that only name the job tell nobody who wanted it. */
-static bool is_opcode(const struct glance_piece *source)
-{
-	static const char prefix[] = "\"gnt:opcode:";
-
-	return source->len > strlen(prefix) &&
-	       memcmp(source->at, prefix, strlen(prefix)) == 0;
-}
-
-/* The first source of a reason trail. */
-static void note_reason(struct seen *s, struct glance *g)
-{
-	struct glance_piece source = {0};
-
-	if (!glance_enter(g, '[')) {
-		glance_skip(g, NULL);
-		return;
-	}
-	while (glance_item(g)) {
-		if (s->user != NULL || !glance_enter(g, '[')) {
-			glance_skip(g, NULL);
-			continue;
-		}
-		for (size_t i = 0; glance_item(g); i++)
-			glance_skip(g, i == 0 ? &source : NULL);
-		if (!is_opcode(&source))
-			s->user = glance_string(&source);
-	}
-}
-
-static void note_input(struct seen *s, struct glance *g)
-{
-	struct glance_piece key, value;
-
-	if (s->opcode != NULL || !glance_enter(g, '{')) {
-		glance_skip(g, NULL);
-		return;
-	}
-	while (glance_key(g, &key)) {
-		if (glance_is(&key, "reason")) {
-			note_reason(s, g);
-			continue;
-		}
-		glance_skip(g, &value);
-		if (glance_is(&key, "OP_ID") && s->opcode == NULL)
-			s->opcode = glance_string(&value);
-	}
-}
-
-/* Entries are [serial, time, type, message]. */
-static void note_log(struct seen *s, struct glance *g)
-{
-	struct glance_piece serial = {0};
-
-	if (!glance_enter(g, '[')) {
-		glance_skip(g, NULL);
-		return;
-	}
-	while (glance_item(g)) {
-		if (!glance_enter(g, '[')) {
-			glance_skip(g, NULL);
-			continue;
-		}
-		for (size_t i = 0; glance_item(g); i++) {
-			if (i == 1)
-				note_time(s, g);
-			else
-				glance_skip(g, i == 0 ? &serial : NULL);
-		}
-		if ((uint64_t)glance_number(&serial) > s->log)
-			s->log = (uint64_t)glance_number(&serial);
-	}
-}
-
-static bool is_time(const struct glance_piece *key)
-{
-	static const char end[] = "_timestamp";
-	size_t n = strlen(end);
-
-	return key->len > n && memcmp(key->at + key->len - n, end, n) == 0;
-}
-
-static void note_op(struct seen *s, struct glance *g)
-{
-	struct glance_piece key, value;
-
-	if (!glance_enter(g, '{')) {
-		glance_skip(g, NULL);
-		return;
-	}
-	while (glance_key(g, &key)) {
-		if (glance_is(&key, "input")) {
-			note_input(s, g);
-		} else if (glance_is(&key, "log")) {
-			note_log(s, g);
-		} else if (is_time(&key)) {
-			note_time(s, g);
-		} else {
-			glance_skip(g, &value);
-			if (glance_is(&key, "status"))
-				note_state(s, state_of(&value));
-		}
-	}
-}
-
-static void look_at_job(struct seen *s, struct glance *g)
-{
-	struct glance_piece key;
-
-	if (!glance_enter(g, '{'))
-		return;
-	while (glance_key(g, &key)) {
-		if (glance_is(&key, "ops") && glance_enter(g, '['))
-			while (glance_item(g))
-				note_op(s, g);
-		else if (is_time(&key))
-			note_time(s, g);
-		else
-			glance_skip(g, NULL);
-	}
-	if (s->all_done)
-		s->state = "success";
-}
-
-/* Who submitted what is an event of its own, about the job that is new. */
-static void add_audit(struct events *e, const struct event *ev, bool is_new)
-{
-	uint64_t index = next_index(e);
-
-	if (is_new)
-		events_add(e,
-			   &(struct event){
-				   .index = index,
-				   .time_us = ev->time_us,
-				   .topic = "audit",
-				   .type = "submit",
-				   .name = xstrdup(ev->user == NULL ? ""
-								    : ev->user),
-				   .job = ev->job,
-				   .user = ev->user == NULL ? NULL
-							    : xstrdup(ev->user),
-				   .opcode = ev->opcode == NULL
-						     ? NULL
-						     : xstrdup(ev->opcode)});
+	events_add(e, &(struct event){
+			      .index = next_index(e),
+			      .time_us = ev->time_us,
+			      .topic = "audit",
+			      .type = type,
+			      .name = xstrdup(ev->user == NULL ? "" : ev->user),
+			      .job = ev->job,
+			      .user = copy(ev->user),
+			      .opcode = copy(ev->opcode),
+			      .kind = ev->kind,
+			      .object = copy(ev->object)});
 }
 
 static void add_job(struct events *e, uint64_t id,
 		    const struct journal_entry *entry)
 {
-	struct glance g = {.at = entry->content,
-			   .end = entry->content + entry->len};
-	struct seen s = {.state = "queued", .all_done = true};
+	struct events_job job = {.state = "queued"};
 	struct event ev = {.index = next_index(e), .topic = "job", .job = id};
 
 	if (entry->kind == JOURNAL_WRITE)
-		look_at_job(&s, &g);
+		events_look_at_job(&job, entry->content, entry->len);
 	else
-		s.state = entry->kind == JOURNAL_MOVE ? "archived" : "removed";
-	ev.type = s.state;
-	ev.time_us = s.time_us == 0 ? clock_wall_us() : s.time_us;
+		job.state =
+			entry->kind == JOURNAL_MOVE ? "archived" : "removed";
+	ev.type = job.state;
+	ev.time_us = job.time_us == 0 ? clock_wall_us() : job.time_us;
 	ev.name = xprintf("%" PRIu64, id);
-	ev.log = s.log;
-	ev.user = s.user;
-	ev.opcode = s.opcode;
+	ev.log = job.log;
+	ev.user = job.user;
+	ev.opcode = job.opcode;
+	ev.kind = job.kind;
+	ev.object = job.object;
 	events_add(e, &ev);
-	add_audit(e, &ev,
-		  entry->kind == JOURNAL_WRITE && !s.any_begun && s.log == 0);
+	if (entry->kind == JOURNAL_WRITE && !job.any_begun && job.log == 0)
+		add_audit(e, &ev, "submit");
+	else
+		next_index(e);
+}
+
+/* What the list of tokens says of its last change. */
+static void add_token(struct events *e, const struct journal_entry *entry)
+{
+	struct events_token token;
+	struct event ev = {.index = next_index(e),
+			   .time_us = clock_wall_us(),
+			   .topic = "token"};
+
+	events_look_at_tokens(&token, entry->content, entry->len);
+	ev.type = token.type;
+	ev.name = token.id == NULL ? xstrdup("") : token.id;
+	ev.user = token.user;
+	ev.kind = token.name == NULL ? NULL : "token";
+	ev.object = token.name;
+	events_add(e, &ev);
+	if (token.audit == NULL)
+		next_index(e);
+	else
+		add_audit(e, &ev, token.audit);
+}
+
+static void add_login(struct events *e, const struct journal_entry *entry)
+{
+	struct event ev = {.time_us = clock_wall_us(), .kind = "address"};
+
+	next_index(e);
+	events_look_at_login(&ev.user, &ev.object, entry->content, entry->len);
+	add_audit(e, &ev, "login_failed");
+	free(ev.user);
+	free(ev.object);
 }
 
 /* The id of the job whose live file this is; 0: it is another file. */
@@ -404,15 +256,14 @@ static void on_change(const struct journal_entry *entry, void *arg)
 		add_job(e, id, entry);
 		return;
 	}
-	if (strcmp(entry->name, "tokens") == 0)
-		events_add(e, &(struct event){.index = next_index(e),
-					      .time_us = clock_wall_us(),
-					      .topic = "token",
-					      .type = "modified",
-					      .name = xstrdup("")});
-	else
+	if (strcmp(entry->name, "tokens") == 0) {
+		add_token(e, entry);
+	} else if (strcmp(entry->name, "logins") == 0) {
+		add_login(e, entry);
+	} else {
 		next_index(e);
-	next_index(e);
+		next_index(e);
+	}
 }
 
 void events_of_queue(struct events *e, uint64_t log_index, const void *record,
@@ -566,10 +417,15 @@ static json_t *as_json(const struct event *ev)
 				  (double)ev->time_us / 1e6, "topic", ev->topic,
 				  "name", ev->name, "type", ev->type);
 
+	if (ev->object != NULL)
+		json_object_set_new(value, "object",
+				    json_make("{s:s, s:s}", "kind", ev->kind,
+					      "name", ev->object));
+	if (ev->job != 0 || ev->user != NULL)
+		json_set_str(value, "user", ev->user);
 	if (ev->job == 0)
 		return value;
 	json_set_int(value, "job", (int64_t)ev->job);
-	json_set_str(value, "user", ev->user);
 	json_set_str(value, "opcode", ev->opcode);
 	json_set_int(value, "log", (int64_t)ev->log);
 	return value;

@@ -56,7 +56,8 @@ uint64_t events_floor(const struct events *e);
 /* The events above this index, at most max, as a list to be freed.  An event is
  * {"index", "time": seconds, "topic", "name", "type"}; of jobs also "job",
  * "user" (the first source in the reason trail; or null), "opcode" and "log"
- * (the serial of the newest log entry). */
+ * (the serial of the newest log entry).  With "object", {"kind", "name"}, it
+ * says what a job, a token's change or a login is about. */
 json_t *events_above(const struct events *e, uint64_t index, size_t max);
 
 /* Wait without a task until more is shown: changed() is called once. */

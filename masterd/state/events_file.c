@@ -14,19 +14,22 @@
 #include "masterd/state/events_private.h"
 
 /* The first number in the file. */
-#define VERSION 1
+#define VERSION 2
 #define BYTES_MAX (64u * 1024 * 1024)
 #define FILE_MODE 0600
 
-/* Topics and types, which a struct event has as literals. */
+/* Topics, types and kinds, which a struct event has as literals. */
 static const char *word(const char *text, size_t len)
 {
 	static const char *const words[] = {
-		"job",	    "instance", "node",	     "group",	"network",
-		"disk",	    "cluster",	"audit",     "filter",	"token",
-		"queued",   "waiting",	"canceling", "running", "canceled",
-		"success",  "error",	"archived",  "removed", "created",
-		"modified", "submit",	"many"};
+		"job",	     "instance",     "node",	      "group",
+		"network",   "disk",	     "cluster",	      "audit",
+		"filter",    "token",	     "queued",	      "waiting",
+		"canceling", "running",	     "canceled",      "success",
+		"error",     "archived",     "removed",	      "created",
+		"modified",  "submit",	     "many",	      "login",
+		"logout",    "login_failed", "token_created", "token_removed",
+		"address"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		if (strlen(words[i]) == len &&
@@ -74,6 +77,8 @@ static void pack_event(struct buf *b, const struct event *ev)
 	pack_number(b, ev->log);
 	pack_text(b, ev->user);
 	pack_text(b, ev->opcode);
+	pack_text(b, ev->kind);
+	pack_text(b, ev->object);
 }
 
 static void unpack_event(struct pack_reader *r, struct event *ret)
@@ -87,6 +92,8 @@ static void unpack_event(struct pack_reader *r, struct event *ret)
 	ret->log = unpack_number(r);
 	ret->user = unpack_text(r);
 	ret->opcode = unpack_text(r);
+	ret->kind = unpack_number(r) == 0 ? NULL : unpack_word(r);
+	ret->object = unpack_text(r);
 	r->bad |= ret->name == NULL;
 }
 

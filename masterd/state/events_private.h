@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What events.c (from records to events) and events_file.c (from process to
- * process) share. */
+/* What events.c (from records to events), events_look.c (what is in them) and
+ * events_file.c (from process to process) share. */
 #ifndef MASTERD_STATE_EVENTS_PRIVATE_H
 #define MASTERD_STATE_EVENTS_PRIVATE_H
 
@@ -16,6 +16,9 @@ struct event {
 	uint64_t job; /* 0: it is about no job */
 	uint64_t log;
 	char *user, *opcode;
+	const char
+		*kind; /* of the object that it is about: a literal, or NULL */
+	char *object;  /* its name; NULL: it is about none, or several */
 };
 
 struct events {
@@ -28,6 +31,30 @@ struct events {
 	struct list watches;
 	struct timer tell;
 };
+
+/* --- what files say; texts are to be freed --- */
+
+struct events_job {
+	const char *state, *kind; /* literals */
+	bool failed, all_done, any_begun;
+	int64_t time_us;
+	uint64_t log;
+	char *opcode, *user, *object;
+};
+
+struct events_token {
+	const char *type, *audit; /* literals; audit: NULL, it is not known */
+	char *id, *name, *user;
+};
+
+void events_look_at_job(struct events_job *ret, const char *text, size_t len);
+void events_look_at_tokens(struct events_token *ret, const char *text,
+			   size_t len);
+/* Both stay NULL if they are not there. */
+void events_look_at_login(char **ret_user, char **ret_address, const char *text,
+			  size_t len);
+
+/* --- */
 
 /* What ev points to is the ring's from now on. */
 void events_add(struct events *e, const struct event *ev);

@@ -11,8 +11,8 @@
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "rapi/access/users.h"
-#include "rapi/resources/hash.h"
-#include "rapi/resources/reply.h"
+#include "rapi/frame/hash.h"
+#include "rapi/frame/reply.h"
 
 #define BLANKS " \t"
 

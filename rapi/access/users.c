@@ -13,7 +13,7 @@
 #include "lib/base/log.h"
 #include "lib/base/mem.h"
 #include "lib/base/str.h"
-#include "rapi/resources/route.h"
+#include "rapi/frame/route.h"
 
 #define FILE_MAX (1024 * 1024)
 #define MD5_BYTES 16

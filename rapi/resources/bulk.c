@@ -3,14 +3,47 @@
 #include "rapi/resources/bulk.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-#include "rapi/resources/resource.h"
+#include "rapi/frame/resource.h"
+
+/* So much is given back at once. */
+#define GIVE_BACK ((size_t)1024 * 1024)
 
 /* The text that is left. */
 struct rest {
 	const char *at, *end;
+	char *kept; /* the first whole page of it that was not given back */
 };
+
+static size_t page_size(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void give_back(struct rest *r)
+{
+	size_t read = r->at > r->kept ? (size_t)(r->at - r->kept) : 0;
+
+	if (read < GIVE_BACK)
+		return;
+	read -= read % page_size();
+	madvise(r->kept, read, MADV_DONTNEED);
+	r->kept += read;
+}
+
+static struct rest begin(struct buf *rows)
+{
+	size_t page = page_size();
+	size_t odd = (uintptr_t)rows->data % page;
+
+	return (struct rest){.at = rows->data,
+			     .end = rows->data + rows->len,
+			     .kept = rows->data + (odd == 0 ? 0 : page - odd)};
+}
 
 static bool take(struct rest *r, char c)
 {
@@ -134,9 +167,9 @@ static int add_row(struct buf *out, const struct resource_kind *kind,
 }
 
 int bulk_write(struct buf *out, const struct resource_kind *kind,
-	       const char *rows, size_t len)
+	       struct buf *rows)
 {
-	struct rest r = {.at = rows, .end = rows + len};
+	struct rest r = begin(rows);
 
 	if (!take(&r, '['))
 		return -1;
@@ -148,6 +181,7 @@ int bulk_write(struct buf *out, const struct resource_kind *kind,
 	for (;;) {
 		if (add_row(out, kind, &r) < 0)
 			return -1;
+		give_back(&r);
 		if (!take(&r, ','))
 			break;
 		buf_add(out, ", ", 2);

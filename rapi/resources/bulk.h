@@ -12,8 +12,10 @@
 struct resource_kind;
 
 /* Append the objects of these rows, "[[value, ...], ...]" without blanks; -1:
- * they are no rows with a value for each field of the kind. */
+ * they are no rows with a value for each field of the kind.  The memory of the
+ * rows goes back to the system as they are read, so that there is one copy of
+ * the list and not two: afterwards their text is void, and only to be freed. */
 int bulk_write(struct buf *out, const struct resource_kind *kind,
-	       const char *rows, size_t len);
+	       struct buf *rows);
 
 #endif

@@ -13,10 +13,10 @@
 #include "lib/client/luxi.h"
 #include "lib/json/json.h"
 #include "lib/model/files/paths.h"
-#include "rapi/resources/reply.h"
-#include "rapi/resources/request.h"
-#include "rapi/resources/resource.h"
-#include "rapi/resources/route.h"
+#include "rapi/frame/reply.h"
+#include "rapi/frame/request.h"
+#include "rapi/frame/resource.h"
+#include "rapi/frame/route.h"
 
 /* Beyond it the folder is of no use to anybody; a cluster of 1,000 instances
  * has so many answers. */

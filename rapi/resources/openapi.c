@@ -7,9 +7,9 @@
 #include "lib/json/json.h"
 #include "lib/model/constants.h"
 #include "lib/model/opcode/opcode.h"
-#include "rapi/resources/request.h"
-#include "rapi/resources/resource.h"
-#include "rapi/resources/route.h"
+#include "rapi/frame/request.h"
+#include "rapi/frame/resource.h"
+#include "rapi/frame/route.h"
 
 #define REF_ERROR "#/components/responses/error"
 #define NUMBER_PATTERN "^[0-9]+$"

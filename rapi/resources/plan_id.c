@@ -7,8 +7,8 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
-#include "rapi/resources/hash.h"
-#include "rapi/resources/request.h"
+#include "rapi/frame/hash.h"
+#include "rapi/frame/request.h"
 
 static const char *const passing[] = {"id",   "by",	"held_by",
 				      "jobs", "reason", "left"};

@@ -9,9 +9,9 @@
 #include "rapi/console/carrier.h"
 #include "rapi/console/ticket.h"
 #include "rapi/console/websocket.h"
-#include "rapi/resources/reply.h"
-#include "rapi/resources/request.h"
-#include "rapi/resources/resource.h"
+#include "rapi/frame/reply.h"
+#include "rapi/frame/request.h"
+#include "rapi/frame/resource.h"
 
 static json_t *unavailable(struct error *err, const char *why)
 {

@@ -4,9 +4,9 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
-#include "rapi/resources/reply.h"
-#include "rapi/resources/request.h"
-#include "rapi/resources/resource.h"
+#include "rapi/frame/reply.h"
+#include "rapi/frame/request.h"
+#include "rapi/frame/resource.h"
 
 /* What a rule may have, the type of each, and what it has without. */
 static const struct member {

@@ -7,8 +7,8 @@
 #include "lib/base/array.h"
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
-#include "rapi/resources/request.h"
-#include "rapi/resources/resource.h"
+#include "rapi/frame/request.h"
+#include "rapi/frame/resource.h"
 
 /* A page has so many jobs unless the client says. */
 #define PAGE 1000

@@ -6,10 +6,10 @@
 #include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/opcode/opcode.h"
-#include "rapi/resources/fill.h"
-#include "rapi/resources/request.h"
-#include "rapi/resources/resource.h"
-#include "rapi/resources/route.h"
+#include "rapi/frame/fill.h"
+#include "rapi/frame/request.h"
+#include "rapi/frame/resource.h"
+#include "rapi/frame/route.h"
 
 #define VERSION_KEY "__version__"
 

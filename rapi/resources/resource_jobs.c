@@ -6,10 +6,10 @@
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
 #include "lib/model/opcode/opcode.h"
+#include "rapi/frame/reply.h"
+#include "rapi/frame/request.h"
+#include "rapi/frame/resource.h"
 #include "rapi/resources/log_entry.h"
-#include "rapi/resources/reply.h"
-#include "rapi/resources/request.h"
-#include "rapi/resources/resource.h"
 
 /* How long a request waits for a job's change, as in Ganeti. */
 #define WAIT_S 10

@@ -2,8 +2,8 @@
 /* Which node is the master, and making another one the master.  These are asked
  * of the master daemon of this node, whichever role it has. */
 #include "lib/json/json.h"
-#include "rapi/resources/request.h"
-#include "rapi/resources/resource.h"
+#include "rapi/frame/request.h"
+#include "rapi/frame/resource.h"
 
 json_t *resource_leader(struct request *q, struct error *err)
 {

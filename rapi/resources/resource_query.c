@@ -7,11 +7,11 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "rapi/frame/reply.h"
+#include "rapi/frame/request.h"
+#include "rapi/frame/resource.h"
+#include "rapi/frame/route.h"
 #include "rapi/resources/bulk.h"
-#include "rapi/resources/reply.h"
-#include "rapi/resources/request.h"
-#include "rapi/resources/resource.h"
-#include "rapi/resources/route.h"
 
 #define RAPI_VERSION 2
 
@@ -301,7 +301,7 @@ static json_t *full_list(struct request *q, struct error *err)
 	if (args == NULL ||
 	    request_call_text(q, kind->call, args, &rows, err) < 0)
 		return NULL;
-	if (bulk_write(&text, kind, rows.data, rows.len) < 0) {
+	if (bulk_write(&text, kind, &rows) < 0) {
 		error_set(err, ERR_LUXI, NULL,
 			  "The master daemon's answer has not the fields that "
 			  "were asked for");

@@ -11,9 +11,9 @@
 #include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/filter/filter.h"
-#include "rapi/resources/request.h"
-#include "rapi/resources/resource.h"
-#include "rapi/resources/route.h"
+#include "rapi/frame/request.h"
+#include "rapi/frame/resource.h"
+#include "rapi/frame/route.h"
 
 #define LIMIT_MAX 100000
 

@@ -5,12 +5,12 @@
 
 #include "lib/json/json.h"
 #include "lib/model/opcode/opcode.h"
-#include "rapi/resources/fill.h"
+#include "rapi/frame/fill.h"
+#include "rapi/frame/reply.h"
+#include "rapi/frame/request.h"
+#include "rapi/frame/resource.h"
+#include "rapi/frame/route.h"
 #include "rapi/resources/plan_id.h"
-#include "rapi/resources/reply.h"
-#include "rapi/resources/request.h"
-#include "rapi/resources/resource.h"
-#include "rapi/resources/route.h"
 
 static int check_forbidden(const struct request *q, struct error *err)
 {

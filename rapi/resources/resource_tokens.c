@@ -7,10 +7,10 @@
 #include "lib/base/clock.h"
 #include "lib/base/random.h"
 #include "lib/json/json.h"
-#include "rapi/resources/reply.h"
-#include "rapi/resources/request.h"
-#include "rapi/resources/resource.h"
-#include "rapi/resources/token.h"
+#include "rapi/frame/reply.h"
+#include "rapi/frame/request.h"
+#include "rapi/frame/resource.h"
+#include "rapi/frame/token.h"
 
 #define NAME_MAX_CHARS 100
 #define SCOPE_MAX 100
@@ -216,11 +216,12 @@ json_t *resource_session_begin(struct request *q, struct error *err)
 			  "A session begins with a password");
 		return NULL;
 	}
-	token = json_make("{s:s, s:[s, s, s, s, s, s, s, s, s, s], s:n, s:f}",
-			  "name", "session", "rights", "read", "power",
-			  "create", "modify", "destroy", "migrate", "node",
-			  "cluster", "console", "tokens", "scope", "expires",
-			  expires);
+	token = json_make("{s:s, s:b, s:[s, s, s, s, s, s, s, s, s, s], s:n, "
+			  "s:f}",
+			  "name", "session", "session", true, "rights", "read",
+			  "power", "create", "modify", "destroy", "migrate",
+			  "node", "cluster", "console", "tokens", "scope",
+			  "expires", expires);
 	secret = keep(q, token, err);
 	if (secret == NULL)
 		return NULL;

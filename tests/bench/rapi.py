@@ -37,10 +37,10 @@ def cpu(pid):
     return (int(words[11]) + int(words[12])) / TICK
 
 
-def rss(pid):
+def rss(pid, what="VmRSS"):
     with open(f"/proc/{pid}/status", encoding="ascii") as file:
         for line in file:
-            if line.startswith("VmRSS"):
+            if line.startswith(what):
                 return int(line.split()[1]) / 1024
     return 0.0
 
@@ -137,6 +137,17 @@ def has_events(address):
     return status not in (404, 501)
 
 
+def peak_of_bulk(address, pid):
+    """The most that the API takes while it makes a list of everything."""
+    with open(f"/proc/{pid}/clear_refs", "w", encoding="ascii") as file:
+        file.write("5")
+    connection = connect(address)
+    connection.request("GET", "/2/instances?bulk=1")
+    size = len(connection.getresponse().read())
+    connection.close()
+    return rss(pid, "VmHWM"), size
+
+
 def follow(address, pid):
     if not has_events(address):
         print(f"    {FOLLOWERS} followers of events: skipped, there are no "
@@ -167,6 +178,9 @@ def follow(address, pid):
         print(f"    {len(seen)} of {FOLLOWERS} followers of events: the first "
               f"hears of a job after {((first or begin) - begin) * 1000:.0f} "
               f"ms, the last after {took:.0f} ms; {memory:.1f} MiB")
+        peak, size = peak_of_bulk(address, pid)
+        print(f"    with them and {size / 1e6:.1f} MB of all instances at "
+              f"once: at most {peak:.1f} MiB")
 
 
 def measure(title, address, pids, ours):

@@ -50,12 +50,17 @@ is "$(nodes)" "node1.example.com " "it is no node"
 fails "a plan prepares nobody" \
     m gnt-node add --plan --node-parameters=ssh_port=$port localhost
 is "$(ls "$host")" "" "so the host stays as it is"
+users=/var/lib/ganeti/rapi/users
+mkdir -p "$(root node1)/var/lib/ganeti/rapi"
+echo "joe secret read" >"$(root node1)$users"
 succeeds "a host joins" \
     m gnt-node add --no-ssh-key-check --node-parameters=ssh_port=$port localhost
 is "$(nodes)" "localhost node1.example.com " "and is a node"
 is "$(sha256sum <"$host/var/lib/ganeti/server.pem")" \
     "$(sha256sum <"$(root node1)/var/lib/ganeti/server.pem")" "it has the cluster's key"
 is "$(stat -c %a "$host/var/lib/ganeti/server.pem")" 400 "for root alone"
+is "$(cat "$host$users")" "joe secret read" "and the users of the remote API"
+is "$(stat -c %a "$host$users")" 640 "for its daemon alone"
 succeeds "its daemon serves" m gnt-instance add --no-name-check --no-ip-check \
     -t diskless --no-install --no-start -n localhost inst1
 unlike "$(cat "$(root node1)"/var/log/ganeti/*.log)" 'PRIVATE KEY' "no log has it"

@@ -15,6 +15,22 @@ python3 "$(dirname "$0")/rapi_hostile.py" "$api_address" \
 cat "$VC/tap"
 tap_n=$(grep -cE '^(not )?ok ' "$VC/tap")
 here=$(dirname "$0")
+logs=$(root node1)/var/log/ganeti
+
+# in_log NAME TEXT: there is such a line in the access log
+in_log() {
+    grep -aqF "$2" "$logs/rapi-access.log"
+    tap_point $? "$1"
+}
+
+in_log "what is refused is in the access log" '"GET /2/nohost HTTP/1.1" 400 '
+in_log "also what the library refuses" '"- /2/nocolon -" 400 0'
+in_log "without what may be a ticket" '"- /2/huge -" 413 0'
+in_log "and a line that is no request's" '"- - -" 505 0'
+like "$(cat "$logs/rapi-daemon.log")" 'refused a request of 127\.' \
+    "the daemon's log tells of some of them"
+like "$(cat "$logs/rapi-daemon.log")" 'connections ended without a request' \
+    "and of who asks for nothing"
 
 # more SCRIPT: what it prints, with numbers that go on
 more() {
@@ -40,6 +56,8 @@ again() {
 again --limit=handshake=2 --limit=idle=2 --limit=answer=3 --limit=clients=50 \
     --limit=header=1K --limit=target=512 --limit=body=2K
 more rapi_limits.py
+in_log "headers that never end are in the access log" '"- /2/info -" 408 0'
+in_log "and a body that does not" '"PUT /2/tags HTTP/1.1" 408 0'
 fails "a limit that is none" on node1 "$BIN/gantry-rapi" --limit=body=0
 fails "or has no name" on node1 "$BIN/gantry-rapi" --limit=5
 
@@ -71,7 +89,6 @@ more rapi_gone.py
 "$BIN/gnt-vcluster" start "$VC" node1 masterd
 answers "and when it is back all is well" 200 GET /2/nodes
 m gnt-job cancel --kill --yes-do-it "$delay" >/dev/null 2>&1
-logs=$(root node1)/var/log/ganeti
 is "$(cat "$logs"/rapi-*.log | grep -c -a -e hunter2 -e aHVudGVyMg)" 0 \
     "no password is in a log"
 is "$(LC_ALL=C grep -c -a '[^ -~]' "$logs/rapi-access.log")" 0 \

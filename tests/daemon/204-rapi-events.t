@@ -13,6 +13,20 @@ cat "$VC/tap"
 tap_n=$(grep -cE '^(not )?ok ' "$VC/tap")
 is "$(grep -c ERROR "$n1/var/log/ganeti/rapi-daemon.log")" 0 "the daemon saw no error of its own"
 
+# --- who reads too slowly ---
+
+"$BIN/gnt-vcluster" stop "$VC" node1 rapi
+GANETI_RAPI_PORT=5080 on node1 "$BIN/gantry-rapi" --limit=events=300
+python3 "$(dirname "$0")/rapi_events.py" slow "$api_address" \
+    "$n1/var/run/ganeti/socket/ganeti-query" >"$VC/tap"
+while read -r point; do
+    case $point in
+    "ok "*) tap_point 0 "${point#* - }" ;;
+    "not ok "*) tap_point 1 "${point#* - }" ;;
+    *) echo "$point" ;;
+    esac
+done <"$VC/tap"
+
 # --- reads that wait ---
 
 index() {

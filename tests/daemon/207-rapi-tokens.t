@@ -155,6 +155,29 @@ is "$(session -X PUT -H "X-Gantry-CSRF: $csrf" "$api/2/tags?tag=page")" 200 "the
 is "$(session -X DELETE -H "X-Gantry-CSRF: $csrf" "$api/gantry/1/session")" 200 "it ends"
 is "$(session "$api/gantry/1/tokens")" 401 "and is over"
 
+# --- what is known of all that ---
+
+audit() { # what the stream of audit events has
+    curl -skN --max-time 3 -u rw2:secret -H 'Accept: application/x-ndjson' \
+        "$api/gantry/1/events?since=1&topic=audit"
+}
+told() { audit >"$VC/audit"; grep -q '"logout"' "$VC/audit"; }
+until_true 20 told
+out=$(cat "$VC/audit")
+like "$out" '"type":"token_created".*"object":\{"kind":"token","name":"ci"\},"user":"rw"' \
+    "it is an event that a token is made"
+like "$out" '"type":"token_removed".*"name":"ci"' "and that it is ended"
+like "$out" '"type":"login",.*"user":"rw"' "and that a session begins"
+like "$out" '"type":"logout",.*"user":"rw"' "and ends"
+like "$out" '"name":"rw","type":"login_failed","object":\{"kind":"address","name":"127\.[0-9.]+"\}' \
+    "and a wrong password, with its address"
+is "$(grep -c login_failed "$VC/audit")" 1 "once a minute"
+like "$out" '"type":"submit".*"object":\{"kind":"instance","name":"web1.example.com"\}.*OP_INSTANCE_STARTUP' \
+    "a job says what it is about"
+like "$(cat "$(root node1)/var/log/ganeti/rapi-daemon.log")" 'wrong password of 127\..*for rw;' \
+    "and the log has it, too"
+unlike "$out$(cat "$(root node1)/var/log/ganeti/rapi-daemon.log")" "gnt_[0-9a-f]|wrong\"" "with no secret"
+
 # --- the next master ---
 
 answers "one more" 200 POST /gantry/1/tokens '{"name": "n", "rights": ["read"]}'

@@ -53,6 +53,19 @@ done >"$VC/many"
 wait
 is "$(grep -c '^200$' "$VC/many")" 10 "many at once"
 
+# --- who may do what is what the master's file says ---
+
+echo "late secret read,write" >>"$(root node1)/var/lib/ganeti/rapi/users"
+answers "who is only in the master's file" 401 PUT "/2/tags?tag=late" "" -u late:secret
+fails "which gnt-cluster verify finds" m gnt-cluster verify
+like "$out" 'rapi/users' "by its name"
+succeeds "and gnt-cluster redist-conf mends" m gnt-cluster redist-conf
+answers "is known at once" 200 PUT "/2/tags?tag=late" "" -u late:secret
+succeeds "and verify is content" m gnt-cluster verify
+sed -i '/^late /d' "$(root node1)/var/lib/ganeti/rapi/users"
+succeeds "the same way" m gnt-cluster redist-conf
+answers "he is nobody again" 401 PUT "/2/tags?tag=late" "" -u late:secret
+
 # --- another master, by the API ---
 
 (curl -skN --max-time 90 -H 'Accept: application/x-ndjson' "$api2/gantry/1/events?topic=cluster,job" >"$VC/stream") &
@@ -97,6 +110,8 @@ tap_point $? "and heard nothing twice"
 # --- when the master is dead ---
 
 "$BIN/gnt-vcluster" kill "$VC" node2
+python3 "$(dirname "$0")/rapi_gone.py" "${api3#https://}" 0 1 over >"$VC/over" 2>&1 &
+over=$!
 api=$api3
 answers "without a master nothing is answered" 502 GET /2/nodes
 answers "nobody is ready" 503 GET /readyz
@@ -106,4 +121,7 @@ is "$(leader "$api3")" '{"leader": "node3.example.com", "here": true}' "itself"
 api=$api1
 until_true 30 served
 is "$status" 200 "and through the other candidate"
+wait $over
+note "$(grep '^#' "$VC/over")"
+like "$(cat "$VC/over")" '^ok ' "each request was answered meanwhile"
 tap_done

@@ -20,17 +20,31 @@ answers "is told when it is opened" 500 GET "$path" "" -H 'Connection: Upgrade' 
     -H 'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=='
 like "$out" 'Cannot connect to the console' "in words"
 
-# more ARGUMENT...: of rapi_console.py, with numbers that go on
-python3 "$(dirname "$0")/rapi_console.py" "$api_address" \
-    "$(root node2)/var/run/ganeti/fake-consoles/c1.example.com.serial" \
-    c1.example.com >"$VC/tap"
-while read -r point; do
-    case $point in
-    "ok "*) tap_point 0 "${point#* - }" ;;
-    "not ok "*) tap_point 1 "${point#* - }" ;;
-    *) echo "$point" ;;
-    esac
-done <"$VC/tap"
+# browser ADDRESS [short]: points of rapi_console.py, with numbers that go on
+browser() {
+    browser_at=$1
+    shift
+    python3 "$(dirname "$0")/rapi_console.py" "$browser_at" \
+        "$(root node2)/var/run/ganeti/fake-consoles/c1.example.com.serial" \
+        c1.example.com "$@" >"$VC/tap"
+    while read -r point; do
+        case $point in
+        "ok "*) tap_point 0 "${point#* - }" ;;
+        "not ok "*) tap_point 1 "${point#* - }" ;;
+        *) echo "$point" ;;
+        esac
+    done <"$VC/tap"
+}
+browser "$api_address"
+
+# --- by a candidate, which sends all of it on to the master ---
+
+succeeds "the remote API of a candidate" on node3 "$BIN/gantry-rapi"
+candidate=$("$BIN/gnt-vcluster" list "$VC" --format=json | python3 -c 'import json, sys
+print([n["ip"] for n in json.load(sys.stdin)["nodes"] if n["name"].startswith("node3")][0])'):5080
+browser "$candidate" short
+is "$(grep -c ERROR "$(root node3)/var/log/ganeti/rapi-daemon.log")" 0 \
+    "that daemon saw no error either"
 
 # --- the daemon and the secrets ---
 

@@ -34,6 +34,7 @@ refused --record-http --record-http "$VC/no/such/folder/file"
 refused --dump-fixtures --dump-fixtures /etc
 refused --rapi --rapi 70000
 refused --rapi --rapi=x
+refused --rapi-on --rapi-on node1,node9
 refused --user --user bart
 refused --user --user bart:secret:sing
 
@@ -172,8 +173,15 @@ is "$(wc -l <"$folder/tap")" 6 "the files were read"
 "$BIN/gnt-vcluster" destroy "$VC"
 VC=$folder/d
 created=$("$BIN/gnt-vcluster" create "$VC" --nodes 2 --rapi=5097 --user rw:secret --fail node2@0.5 \
-    --fail node1.example.com@3600s)
+    --fail node1.example.com@3600s --rapi-on candidates)
 api=$(printf '%s\n' "$created" | sed -n 's/^The remote API is at //p')
+second=https://$("$BIN/gnt-vcluster" list "$VC" --format=json | python3 -c 'import json, sys
+print(json.load(sys.stdin)["nodes"][1]["ip"])'):5097
+elsewhere() {
+    [ "$(curl -sk --max-time 10 "$second/gantry/1/leader")" = \
+        '{"leader": "node1.example.com", "here": false}' ]
+}
+succeeds "the remote API is on the candidates as well" elsewhere
 is_down() {
     "$BIN/gnt-vcluster" list "$VC" | grep -q '^node2.* -  *[^ ]*$'
 }
@@ -189,6 +197,10 @@ knows() {
 }
 until_true 20 knows
 tap_point $? "until it is started again"
+"$BIN/gnt-vcluster" stop "$VC" node2 rapi
+fails "one of them is stopped" elsewhere
+"$BIN/gnt-vcluster" start "$VC" node2
+succeeds "and starts with its node" elsewhere
 
 watchers() {
     for pid in $(pgrep -x gnt-vcluster); do

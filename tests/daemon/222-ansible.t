@@ -141,11 +141,12 @@ if [ "$(curl -sk -u rw:secret -o /dev/null -w '%{http_code}' "$api/gantry/1/toke
   module_defaults:
     group/gantry.cluster.all: {validate_certs: false}
   tasks:
-    - gantry.cluster.token: {name: backup, rights: [read]}
+    - gantry.cluster.token: {name: backup, rights: [read], expires: EXPIRES}
 END
+    sed -i "s/EXPIRES/$(($(date +%s) + 86400))/" "$VC/token.yml"
     counts "a token is made" "$VC/token.yml" "1 0"
     counts "once" "$VC/token.yml" "0 0"
-    sed 's/rights: .read./state: absent/' "$VC/token.yml" >"$VC/no-token.yml"
+    sed 's/rights: .*/state: absent}/' "$VC/token.yml" >"$VC/no-token.yml"
     counts "and revoked" "$VC/no-token.yml" "1 0"
     counts "once" "$VC/no-token.yml" "0 0"
 else

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""rapi_console.py ADDRESS SOCKET INSTANCE: listens at SOCKET as the console of
-the instance would, and is the browser as well.  Prints TAP without a plan."""
+"""rapi_console.py ADDRESS SOCKET INSTANCE [short]: listens at SOCKET as the
+console of the instance would, and is the browser as well.  Prints TAP without a
+plan."""
 import base64
 import hashlib
 import json
@@ -37,6 +38,8 @@ class Guest(threading.Thread):
     def __init__(self):
         super().__init__(daemon=True)
         os.makedirs(os.path.dirname(SOCKET), exist_ok=True)
+        if os.path.exists(SOCKET):
+            os.unlink(SOCKET)  # of the run before
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(SOCKET)
         self.listener.listen(20)
@@ -187,7 +190,9 @@ def framed(data, op=0x82, mask=b"abcd", masked=0x80):
 
 
 def tickets(guest):
-    point(ticket(user="ro:secret") == 403, "who may only read gets no ticket")
+    point(isinstance(ticket(user="ro:secret"), str),
+          "who may read gets a ticket, as with Ganeti")
+    point(ticket(user="none:secret") == 403, "who has no right gets none")
     point(ticket(user="") == 401, "nor does a stranger")
     point(ticket(b'{"kind": "tea"}') == 400, "of kinds that there are")
     status, _ = http("POST /gantry/1/instances/nosuch/console")
@@ -301,6 +306,10 @@ def many(guest):
 def main():
     guest = Guest()
     guest.start()
+    if sys.argv[4:] == ["short"]:
+        talk(guest)
+        silent(guest)
+        return
     tickets(guest)
     talk(guest)
     nonsense(guest)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """rapi_events.py ADDRESS PID SOCKET USERS | rapi_events.py follow ADDRESS
-FILE SINCE JOB | rapi_events.py check JOBS WHOLE FILE...
+FILE SINCE JOB | rapi_events.py check JOBS WHOLE FILE... | rapi_events.py slow
+ADDRESS SOCKET
 
 Who follows the events of the remote API whose process is PID; SOCKET is the
 master's, USERS the users file.  Prints TAP without a plan."""
@@ -38,14 +39,20 @@ class Stream:
     """A request whose answer goes on, taken out of its chunks."""
 
     def __init__(self, address, target, headers=(), user=None, source=None,
-                 limit_s=LIMIT_S):
+                 limit_s=LIMIT_S, room=None):
         host, port = address.rsplit(":", 1)
         context = ssl.create_default_context()
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
-        raw = socket.create_connection(
-            (host, int(port)), timeout=limit_s,
-            source_address=(source, 0) if source else None)
+        raw = socket.socket()
+        raw.settimeout(limit_s)
+        if room:
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
+            # With long segments the kernel keeps megabytes for the sender.
+            raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 536)
+        if source:
+            raw.bind((source, 0))
+        raw.connect((host, int(port)))
         self.sock = context.wrap_socket(raw)
         lines = [f"GET {target} HTTP/1.1", "Host: x", *headers]
         if user:
@@ -318,7 +325,42 @@ def never_read(address, pid, luxi):
         one.close()
 
 
+def slow(address, path):
+    """Who does not read while more happens than is kept is told so, and cut
+    off; who reads is not."""
+    luxi = Luxi(path)
+    s = Stream(address, "/gantry/1/events?topic=job", source="127.9.6.1",
+               room=4096)
+    s.next()
+    quick = Stream(address, "/gantry/1/events?topic=job", source="127.9.6.2")
+    told = [quick.next()]
+    limit = time.monotonic() + LIMIT_S
+    for _ in range(10):
+        last = luxi.call("SubmitManyJobs", [[noop() for _ in range(100)]])
+        told += quick.until(is_end_of(last[-1][1]))
+        if time.monotonic() > limit:
+            break
+    point(told[-1]["topic"] == "job" and
+          not [e for e in told if e["topic"] == "gap"],
+          "who reads misses nothing", told[-1])
+    got = s.until(lambda e: e["topic"] == "gap")
+    point(got[-1]["topic"] == "gap" and "slowly" in got[-1]["why"],
+          "who does not is told that he missed some", got[-1])
+    point(len(got) < len(told) and got[-1]["index"] > got[-2]["index"] and
+          s.next() is None, "and cut off", len(got))
+    again = Stream(address,
+                   f"/gantry/1/events?topic=job&since={got[-1]['index']}")
+    rest = again.until(is_end_of(last[-1][1]))
+    point(rest[-1] == told[-1] and rest[0]["index"] > got[-1]["index"],
+          "behind which he goes on when he comes back", rest[:1])
+    for one in (s, quick, again):
+        one.close()
+
+
 def main():
+    if sys.argv[1] == "slow":
+        slow(*sys.argv[2:])
+        return
     if sys.argv[1] == "follow":
         follow(sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))
         return

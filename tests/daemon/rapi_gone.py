@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""rapi_gone.py ADDRESS PID JOB: every request while the master is not there.
-Prints TAP without a plan."""
+"""rapi_gone.py ADDRESS PID JOB [over]: every request while the master is not
+there; over: while another one becomes the master.  Prints TAP without a plan."""
 import json
 import re
 import sys
@@ -31,7 +31,31 @@ def operations():
                                   re.sub(r"{(?!job|disk)\w+}", "x", path)))
 
 
+# What is about the change itself, or goes on.
+NOT_MEANWHILE = {"/gantry/1/cluster/failover", "/gantry/1/events"}
+
+
+def meanwhile():
+    """Each request is answered, by whichever master, or by the reason why not."""
+    odd, seen = [], set()
+    for method, path in operations():
+        if path in NOT_MEANWHILE:
+            continue
+        body = BODIES.get(f"{method} {path}", b"{}")
+        got, answer = h.ask(h.with_body(
+            f"{method.upper()} {path}?name=x".encode(), body))
+        seen.add(got)
+        if got == 0 or (got >= 400 and not h.is_error(answer, got)) or \
+                got == 500 and b"Traceback" in answer:
+            odd.append((method, path, got, answer[-200:]))
+    print("#", sorted(seen))
+    h.point(not odd, "each request is answered while the master changes", odd)
+
+
 def main():
+    if sys.argv[4:] == ["over"]:
+        meanwhile()
+        return
     odd, bare, n = [], [], 0
     for method, path in operations():
         if path in ALONE:

@@ -14,7 +14,7 @@ import threading
 import time
 
 HOST, PORT = sys.argv[1].rsplit(":", 1)
-PID, JOB = sys.argv[2:]
+PID, JOB = sys.argv[2:4]
 LIMIT_S = 30
 AUTH = b"Authorization: Basic " + base64.b64encode(b"rw:secret") + b"\r\n"
 # What the daemon may grow by.  Sanitizers keep what was freed for a while.
@@ -115,7 +115,11 @@ def smuggling():
            request(b"GET /2/info", b"X: a\r\n b: c\r\n"))
     expect("two hosts", 400, request(b"GET /2/info", b"Host: y\r\n"))
     expect("a NUL in the path", 400, request(b"GET /2/info%00"))
-    expect("no host", 400, b"GET /2/info HTTP/1.1\r\n\r\n", in_json=False)
+    expect("no host", 400, b"GET /2/nohost HTTP/1.1\r\n\r\n")
+    expect("no colon", 400, request(b"GET /2/nocolon", b"nothing\r\n"),
+           in_json=False)
+    expect("HTTP/2.0", 505, b"GET /2/info HTTP/2.0\r\nHost: x\r\n\r\n",
+           in_json=False)
 
 
 def too_much():
@@ -130,7 +134,8 @@ def too_much():
     expect("a body over the limit is not read", 413,
            request(b"POST /2/groups", b"Content-Length: 10485761\r\n"))
     expect("nor a huge one", 413, request(
-        b"POST /2/groups", b"Content-Length: 99999999999999999999\r\n"),
+        b"POST /2/huge?ticket=hunter2",
+        b"Content-Length: 99999999999999999999\r\n"),
         in_json=False)
     expect("a negative one", 400,
            request(b"POST /2/groups", b"Content-Length: -1\r\n"),

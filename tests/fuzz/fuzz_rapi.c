@@ -12,10 +12,10 @@
 #include "rapi/access/auth.h"
 #include "rapi/access/users.h"
 #include "rapi/access_log.h"
-#include "rapi/resources/fill.h"
-#include "rapi/resources/reply.h"
-#include "rapi/resources/request.h"
-#include "rapi/resources/route.h"
+#include "rapi/frame/fill.h"
+#include "rapi/frame/reply.h"
+#include "rapi/frame/request.h"
+#include "rapi/frame/route.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

@@ -94,6 +94,90 @@ Test(events, who_submitted_a_job_is_told_once)
 	events_free(e);
 }
 
+static json_t *about(const char *name, const char *content)
+{
+	struct events *e = events_create();
+	auto_buf struct buf record = {0};
+	json_t *list;
+
+	add(&record, JOURNAL_WRITE, name, content);
+	events_of_queue(e, 2, record.data, record.len);
+	events_show(e);
+	list = events_above(e, 0, 10);
+	events_free(e);
+	return list;
+}
+
+static void expect_object(const json_t *list, size_t i, const char *kind,
+			  const char *name)
+{
+	const json_t *object = json_get(json_array_get(list, i), "object");
+
+	cr_expect_str_eq(json_str(object, "kind", ""), kind);
+	cr_expect_str_eq(json_str(object, "name", ""), name);
+}
+
+Test(events, a_job_says_what_it_is_about)
+{
+	static const char *const cases[][3] = {
+		{"\"instance_name\": \"web1\", \"node_name\": \"n1\"",
+		 "instance", "web1"},
+		{"\"node_name\": \"n1\", \"instance_name\": \"web1\"",
+		 "instance", "web1"},
+		{"\"node_name\": \"n1\"", "node", "n1"},
+		{"\"group_name\": \"g\", \"network_name\": \"net\"", "network",
+		 "net"},
+		{"\"kind\": \"nodegroup\", \"name\": \"g\"", "group", "g"},
+		{"\"kind\": \"cluster\", \"name\": null", "", ""},
+		{"\"node_name\": null", "", ""},
+		{"\"x\": {\"node_name\": \"n1\"}", "", ""},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		auto_free char *text = xprintf(
+			"{\"ops\": [{\"input\": {\"OP_ID\": \"OP_X\", %s}, "
+			"\"status\": \"queued\", \"log\": []}, {\"input\": "
+			"{\"OP_ID\": \"OP_Y\", \"instance_name\": \"no\"}, "
+			"\"status\": \"queued\", \"log\": []}]}",
+			cases[i][0]);
+		auto_json json_t *list = about("job-1", text);
+
+		cr_assert_eq(json_array_size(list), 2);
+		expect_object(list, 0, cases[i][1], cases[i][2]);
+		expect_object(list, 1, cases[i][1], cases[i][2]);
+	}
+}
+
+Test(events, tokens_and_logins_are_audited)
+{
+	auto_json json_t *made = about(
+		"tokens", "[{\"change\": {\"id\": \"u1\", \"name\": \"ci\", "
+			  "\"user\": \"joe\", \"removed\": false}}, {\"id\": "
+			  "\"u1\", \"hash\": \"secret\"}]");
+	auto_json json_t *out = about(
+		"tokens", "[{\"change\": {\"id\": \"u1\", \"name\": "
+			  "\"session\", \"user\": \"joe\", \"removed\": true, "
+			  "\"session\": true}}]");
+	auto_json json_t *old = about("tokens", "[{\"id\": \"u1\"}]");
+	auto_json json_t *failed =
+		about("logins", "{\"user\": \"joe\", \"address\": \"::1\"}");
+	auto_json json_t *stranger =
+		about("logins", "{\"user\": null, \"address\": \"::1\"}");
+
+	cr_assert_eq(json_array_size(made), 2);
+	expect_event(made, 0, PLACE(2, 1), "token", "u1", "created");
+	expect_event(made, 1, PLACE(2, 2), "audit", "joe", "token_created");
+	expect_object(made, 1, "token", "ci");
+	cr_expect_str_eq(json_str(json_array_get(made, 1), "user", ""), "joe");
+	expect_event(out, 1, PLACE(2, 2), "audit", "joe", "logout");
+	cr_assert_eq(json_array_size(old), 1);
+	expect_event(old, 0, PLACE(2, 1), "token", "", "modified");
+	cr_assert_eq(json_array_size(failed), 1);
+	expect_event(failed, 0, PLACE(2, 2), "audit", "joe", "login_failed");
+	expect_object(failed, 0, "address", "::1");
+	expect_event(stranger, 0, PLACE(2, 2), "audit", "", "login_failed");
+}
+
 static const char *state_after(const char *first, const char *second)
 {
 	struct events *e = events_create();

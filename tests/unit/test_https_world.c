@@ -22,6 +22,8 @@
 static struct https_server *server;
 static bool closed;
 static char seen[200]; /* the last refusal */
+static char told[200]; /* the last one that libmicrohttpd answered */
+static unsigned n_told;
 
 static WAITS void handle(void *arg, struct https_request *r)
 {
@@ -43,6 +45,14 @@ static char *refuse(void *arg, const struct https_refusal *r,
 	return xprintf("no: %s", r->why);
 }
 
+static void tell(void *arg, const struct https_refusal *r)
+{
+	(void)arg;
+	n_told++;
+	snprintf(told, sizeof(told), "%.20s %d %s",
+		 r->target == NULL ? "-" : r->target, r->status, r->peer_ip);
+}
+
 static void setup(void)
 {
 	struct https_server_config config = {
@@ -55,8 +65,10 @@ static void setup(void)
 		.connections_max = 20,
 		.connections_per_ip_max = 20,
 		.requests_max = 4,
+		.first_ms = 1000,
 		.body_ms = 1000,
 		.refuse = refuse,
+		.tell = tell,
 		.handle = handle,
 	};
 	struct error err;
@@ -207,4 +219,68 @@ Test(https_world, bodies_have_a_limit_together)
 	close(first.fd);
 	expect("POST /" TAIL "Content-Length: 3\r\n\r\nabc", "HTTP/1.1 200 ",
 	       NULL);
+}
+
+/* What the server cannot word: it is told of each, once. */
+static void expect_told(const char *bytes, const char *begin, const char *what)
+{
+	n_told = 0;
+	seen[0] = told[0] = '\0';
+	expect(bytes, begin, NULL);
+	/* The connection's end is known a moment after the client's. */
+	for (int i = 0; i < 1000 && n_told == 0; i++)
+		uv_run(uv_default_loop(), UV_RUN_ONCE);
+	cr_expect_str_eq(told, what, "%s", bytes);
+	cr_expect_eq(n_told, 1, "%s: %u", bytes, n_told);
+	cr_expect_str_eq(seen, "", "%s: %s", bytes, seen);
+}
+
+Test(https_world, no_host_is_refused_in_the_owners_words)
+{
+	expect("GET /x HTTP/1.1\r\nConnection: close\r\n\r\n", "HTTP/1.1 400 ",
+	       "no: A request of HTTP/1.1 names its host");
+	cr_expect_str_eq(seen, "GET /x 400 127.0.0.1");
+	expect("GET /a b" TAIL "\r\n", "HTTP/1.1 400 ", NULL);
+	cr_expect_str_eq(seen, "GET /a b 400 127.0.0.1");
+	expect("GET /old HTTP/1.0\r\n\r\n", "HTTP/1.", "GET /old HTTP/1.0 ");
+	cr_expect_eq(n_told, 0);
+}
+
+Test(https_world, what_libmicrohttpd_answers_is_told)
+{
+	char fill[3 * HEADER_MAX] = {0};
+	auto_free char *huge = NULL, *endless = NULL;
+
+	expect_told("POST /n" TAIL "Content-Length: -1\r\n\r\n",
+		    "HTTP/1.1 400 ", "/n 400 127.0.0.1");
+	expect_told("POST /m" TAIL "Content-Length: "
+		    "99999999999999999999999\r\n\r\n",
+		    "HTTP/1.1 413 ", "/m 413 127.0.0.1");
+	expect_told("GET /c" TAIL "no colon\r\n\r\n", "HTTP/1.1 400 ",
+		    "/c 400 127.0.0.1");
+	expect_told("GET /v HTTP/9.9\r\nHost: x\r\n\r\n", "HTTP/1.1 505 ",
+		    "- 505 127.0.0.1");
+	expect_told("GET /v\r\n\r\n", "HTTP/1.", "- 400 127.0.0.1");
+	memset(fill, 'x', sizeof(fill) - 1);
+	endless = xprintf("GET /h" TAIL "X: %s", fill);
+	expect_told(endless, "HTTP/1.1 431 ", "/h 431 127.0.0.1");
+	huge = xprintf("GET /%s", fill);
+	expect_told(huge, "HTTP/1.", "- 414 127.0.0.1");
+}
+
+Test(https_world, who_does_not_end_his_request_is_told)
+{
+	expect_told("GET /slow HTTP/1.1\r\nX: ", "", "/slow 408 127.0.0.1");
+	expect_told("POST /b" TAIL "Content-Length: 5\r\n\r\nabc", "",
+		    "/b 408 127.0.0.1");
+}
+
+Test(https_world, who_says_nothing_is_not_told)
+{
+	struct ask ask = {.bytes = ""};
+
+	n_told = 0;
+	run(&ask);
+	expect("GET /" TAIL "\r\n", "HTTP/1.1 200 ", NULL);
+	cr_expect_eq(n_told, 0);
 }

@@ -7,9 +7,9 @@
 #include "lib/client/luxi.h"
 #include "lib/json/json.h"
 #include "rapi/access_log.h"
-#include "rapi/resources/args.h"
-#include "rapi/resources/reply.h"
-#include "rapi/resources/request.h"
+#include "rapi/frame/args.h"
+#include "rapi/frame/reply.h"
+#include "rapi/frame/request.h"
 
 TestSuite(rapi_request, .init = mem_init);
 
@@ -131,6 +131,15 @@ Test(rapi_request, each_error_has_its_status)
 		error_set(&err, cases[i].kind, cases[i].ecode, "x");
 		cr_expect_eq(reply_status(&err), cases[i].status, "%zu", i);
 	}
+}
+
+Test(rapi_request, what_is_not_known_is_a_dash_in_the_access_log)
+{
+	const struct access_line line = {.address = "::1", .status = 505};
+	auto_free char *text = access_log_text(&line, 86399);
+
+	cr_expect_str_eq(text, "::1 - - [01/Jan/1970:23:59:59 +0000] "
+			       "\"- - -\" 505 0");
 }
 
 Test(rapi_request, nobody_forges_a_line_of_the_access_log)

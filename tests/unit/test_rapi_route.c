@@ -5,11 +5,11 @@
 
 #include "lib/json/json.h"
 #include "lib/model/opcode/opcode.h"
-#include "rapi/resources/fill.h"
-#include "rapi/resources/reply.h"
-#include "rapi/resources/request.h"
-#include "rapi/resources/resource.h"
-#include "rapi/resources/route.h"
+#include "rapi/frame/fill.h"
+#include "rapi/frame/reply.h"
+#include "rapi/frame/request.h"
+#include "rapi/frame/resource.h"
+#include "rapi/frame/route.h"
 
 TestSuite(rapi_route, .init = mem_init);
 

@@ -4,7 +4,7 @@
 
 #include "lib/base/mem.h"
 #include "lib/json/json.h"
-#include "rapi/resources/samples.h"
+#include "rapi/figures/samples.h"
 
 static struct samples s;
 

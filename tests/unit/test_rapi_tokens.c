@@ -7,11 +7,11 @@
 #include "lib/json/json.h"
 #include "rapi/access/auth.h"
 #include "rapi/access/users.h"
-#include "rapi/resources/reply.h"
-#include "rapi/resources/request.h"
-#include "rapi/resources/route.h"
-#include "rapi/resources/tag.h"
-#include "rapi/resources/token.h"
+#include "rapi/frame/reply.h"
+#include "rapi/frame/request.h"
+#include "rapi/frame/route.h"
+#include "rapi/frame/tag.h"
+#include "rapi/frame/token.h"
 
 TestSuite(rapi_tokens, .init = mem_init);
 

@@ -12,8 +12,8 @@
 #include "rapi/access/auth.h"
 #include "rapi/access/guard.h"
 #include "rapi/access/users.h"
-#include "rapi/resources/reply.h"
-#include "rapi/resources/route.h"
+#include "rapi/frame/reply.h"
+#include "rapi/frame/route.h"
 
 static struct users users;
 

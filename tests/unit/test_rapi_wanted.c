@@ -5,7 +5,7 @@
 
 #include "lib/base/mem.h"
 #include "lib/json/json.h"
-#include "rapi/resources/wanted.h"
+#include "rapi/wanted/wanted.h"
 
 TestSuite(rapi_wanted, .init = mem_init);
 
@@ -99,6 +99,7 @@ Test(rapi_wanted, what_is_so_already_is_no_change)
 		"{\"disks\": [{}, {\"size\": 32, \"vg\": \"xenvg\"}]}",
 		"{\"nics\": [{\"mac\": \"auto\", \"network\": \"net1\"}]}",
 		"{\"nics\": [{\"network\": \"uuid-of-net1\"}]}",
+		"{\"nics\": [{\"network\": \"net1\", \"ip\": \"pool\"}]}",
 		"{\"pnode\": \"elsewhere\", \"iallocator\": \"hail\"}",
 	};
 

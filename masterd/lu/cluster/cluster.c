@@ -10,7 +10,6 @@
 #include "lib/model/kinds/hypervisor.h"
 #include "lib/model/params/params.h"
 #include "masterd/allocator/iallocator.h"
-#include "masterd/lu/cluster/cluster_files.h"
 #include "masterd/lu/cluster/cluster_params.h"
 #include "masterd/lu/frame/lu.h"
 #include "masterd/lu/group/communication.h"
@@ -18,6 +17,7 @@
 #include "masterd/lu/node/node_pool.h"
 #include "masterd/lu/node/node_refresh.h"
 #include "masterd/lu/node/node_state.h"
+#include "masterd/lu/parts/cluster_files.h"
 #include "masterd/lu/parts/cluster_ssh.h"
 #include "masterd/query/query.h"
 

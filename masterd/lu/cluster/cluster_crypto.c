@@ -17,7 +17,7 @@
 #include "lib/model/constants.h"
 #include "masterd/core/ssh_keys.h"
 #include "masterd/distribute/distribute.h"
-#include "masterd/lu/cluster/cluster_files.h"
+#include "masterd/lu/parts/cluster_files.h"
 #include "masterd/lu/parts/cluster_ssh.h"
 
 /* The lifetime of a new cluster's certificates. */

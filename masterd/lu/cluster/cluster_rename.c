@@ -12,7 +12,7 @@
 #include "lib/model/constants.h"
 #include "masterd/core/ssh_keys.h"
 #include "masterd/failover/address.h"
-#include "masterd/lu/cluster/cluster_files.h"
+#include "masterd/lu/parts/cluster_files.h"
 #include "masterd/lu/parts/cluster_ssh.h"
 #include "masterd/rpc/resolve.h"
 

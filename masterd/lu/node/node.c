@@ -17,6 +17,7 @@
 #include "masterd/lu/node/node_pool.h"
 #include "masterd/lu/node/node_refresh.h"
 #include "masterd/lu/node/node_state.h"
+#include "masterd/lu/parts/cluster_files.h"
 #include "masterd/lu/parts/cluster_ssh.h"
 
 #define ADDRESS_MAX 64
@@ -322,6 +323,7 @@ static WAITS json_t *add_exec(struct lu *lu, struct error *err)
 	if (op->readd && !candidate)
 		node_pool_tell_demoted(lu, a->node);
 	cluster_ssh_sync(lu);
+	cluster_files_give_users(lu);
 	return json_null();
 }
 

@@ -11,6 +11,7 @@ import json
 import os
 import time
 
+from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.six.moves.urllib.error import HTTPError, URLError
 from ansible.module_utils.six.moves.urllib.parse import quote, urlencode
 from ansible.module_utils.urls import open_url
@@ -29,6 +30,10 @@ OPTIONS = {
     "validate_certs": {"type": "bool", "default": True},
 }
 JOB_OPTIONS = {"job_timeout": {"type": "int", "default": 600}}
+NAME = {"name": {"type": "str", "required": True}}
+TAGS = {"tags": {"type": "list", "elements": "str"}}
+STATE = {"state": {"type": "str", "default": "present",
+                   "choices": ["present", "absent"]}}
 ENVIRONMENT = {
     "api_url": "GANTRY_RAPI",
     "api_user": "GANTRY_USER",
@@ -221,6 +226,24 @@ def tag_steps(what, path, wanted, present):
                           path + "/tags",
                           query=[("tag", tag) for tag in surplus]))
     return steps
+
+
+def object_module(folder, steps_for, **options):
+    """A module about an object that has a name below `folder`, a path of the
+    API.  steps_for(api, params, path, present) are its steps; present: the
+    object as it is, None if it is not there."""
+    spec = {}
+    for more in (OPTIONS, JOB_OPTIONS, NAME, TAGS, options):
+        spec.update(more)
+    module = AnsibleModule(supports_check_mode=True, argument_spec=spec)
+    path = folder + name_in_path(module.params["name"])
+    try:
+        api = Api(module.params)
+        carry_out(module, api,
+                  steps_for(api, module.params, path, api.find(path)),
+                  lambda: api.find(path))
+    except (ApiError, ValueError, KeyError) as err:
+        module.fail_json(msg=str(err))
 
 
 def carry_out(module, api, steps, look):

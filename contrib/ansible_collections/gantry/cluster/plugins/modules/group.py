@@ -61,11 +61,8 @@ object:
   returned: always
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.gantry.cluster.plugins.module_utils.api import (
-    Api, ApiError, JOB_OPTIONS, OPTIONS, Step, carry_out, differences,
-    name_in_path, tag_steps)
+    STATE, Step, differences, object_module, tag_steps)
 
 # What is compared, and how a change calls it.
 DICTS = {"ndparams": "custom_ndparams", "ipolicy": "custom_ipolicy",
@@ -80,7 +77,7 @@ def new_steps(params, path):
         tag_steps(params["name"], path, params["tags"] or None, [])
 
 
-def steps_for(params, path, group):
+def steps_for(_api, params, path, group):
     if params["state"] == "absent":
         return [Step("remove " + params["name"], "DELETE", path)] \
             if group else []
@@ -100,22 +97,12 @@ def steps_for(params, path, group):
 
 
 def main():
-    module = AnsibleModule(supports_check_mode=True, argument_spec=dict(
-        OPTIONS, name={"type": "str", "required": True},
-        state={"type": "str", "default": "present",
-               "choices": ["present", "absent"]},
-        alloc_policy={"type": "str", "choices": [
-            "preferred", "last_resort", "unallocable"]},
-        ndparams={"type": "dict"}, ipolicy={"type": "dict"},
-        diskparams={"type": "dict"},
-        tags={"type": "list", "elements": "str"}, **JOB_OPTIONS))
-    path = "/2/groups/" + name_in_path(module.params["name"])
-    try:
-        api = Api(module.params)
-        carry_out(module, api, steps_for(module.params, path, api.find(path)),
-                  lambda: api.find(path))
-    except (ApiError, ValueError, KeyError) as err:
-        module.fail_json(msg=str(err))
+    object_module("/2/groups/", steps_for,
+                  alloc_policy={"type": "str", "choices": [
+                      "preferred", "last_resort", "unallocable"]},
+                  ndparams={"type": "dict"}, ipolicy={"type": "dict"},
+                  diskparams={"type": "dict"}, **STATE)
+
 
 
 if __name__ == "__main__":

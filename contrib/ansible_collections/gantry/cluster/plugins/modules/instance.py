@@ -110,11 +110,8 @@ object:
   returned: always
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.gantry.cluster.plugins.module_utils.api import (
-    Api, ApiError, JOB_OPTIONS, OPTIONS, Step, carry_out, differences,
-    name_in_path, same, size_mib, tag_steps)
+    ApiError, Step, differences, object_module, same, size_mib, tag_steps)
 
 # What a new instance takes as it is given.
 CREATION = ("disk_template", "hypervisor", "pnode", "snode", "iallocator",
@@ -235,7 +232,7 @@ def power_steps(path, name, state, present):
     return []
 
 
-def steps_for(params, path, present):
+def steps_for(_api, params, path, present):
     if params["state"] == "absent":
         return [Step("remove " + params["name"], "DELETE", path)] \
             if present else []
@@ -255,9 +252,8 @@ def steps_for(params, path, present):
 
 
 def main():
-    module = AnsibleModule(supports_check_mode=True, argument_spec=dict(
-        OPTIONS,
-        name={"type": "str", "required": True},
+    object_module(
+        "/2/instances/", steps_for,
         state={"type": "str", "default": "present", "choices": [
             "present", "absent", "started", "stopped", "restarted"]},
         os={"type": "str"}, disk_template={"type": "str"},
@@ -269,16 +265,8 @@ def main():
         iallocator={"type": "str"}, group_name={"type": "str"},
         no_install={"type": "bool", "default": False},
         ip_check={"type": "bool", "default": False},
-        name_check={"type": "bool", "default": False},
-        tags={"type": "list", "elements": "str"}, **JOB_OPTIONS))
-    params = module.params
-    path = "/2/instances/" + name_in_path(params["name"])
-    try:
-        api = Api(params)
-        steps = steps_for(params, path, api.find(path))
-        carry_out(module, api, steps, lambda: api.find(path))
-    except (ApiError, ValueError, KeyError) as err:
-        module.fail_json(msg=str(err))
+        name_check={"type": "bool", "default": False})
+
 
 
 if __name__ == "__main__":

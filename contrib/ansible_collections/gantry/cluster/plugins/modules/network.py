@@ -74,11 +74,8 @@ object:
   returned: always
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.gantry.cluster.plugins.module_utils.api import (
-    Api, ApiError, JOB_OPTIONS, OPTIONS, Step, carry_out, differences,
-    name_in_path, tag_steps)
+    STATE, ApiError, Step, differences, object_module, tag_steps)
 
 PLAIN = ("gateway", "network6", "gateway6", "mac_prefix")
 
@@ -117,7 +114,7 @@ def removal(params, path, network):
         [Step("remove " + params["name"], "DELETE", path)]
 
 
-def steps_for(params, path, network):
+def steps_for(_api, params, path, network):
     if params["state"] == "absent":
         return removal(params, path, network)
     given = {key: params[key] for key in PLAIN if params[key] is not None}
@@ -140,23 +137,13 @@ def steps_for(params, path, network):
 
 
 def main():
-    module = AnsibleModule(supports_check_mode=True, argument_spec=dict(
-        OPTIONS, name={"type": "str", "required": True},
-        state={"type": "str", "default": "present",
-               "choices": ["present", "absent"]},
-        network={"type": "str"}, gateway={"type": "str"},
-        network6={"type": "str"}, gateway6={"type": "str"},
-        mac_prefix={"type": "str"},
-        groups={"type": "list", "elements": "dict"},
-        conflicts_check={"type": "bool", "default": True},
-        tags={"type": "list", "elements": "str"}, **JOB_OPTIONS))
-    path = "/2/networks/" + name_in_path(module.params["name"])
-    try:
-        api = Api(module.params)
-        carry_out(module, api, steps_for(module.params, path, api.find(path)),
-                  lambda: api.find(path))
-    except (ApiError, ValueError, KeyError) as err:
-        module.fail_json(msg=str(err))
+    object_module("/2/networks/", steps_for,
+                  network={"type": "str"}, gateway={"type": "str"},
+                  network6={"type": "str"}, gateway6={"type": "str"},
+                  mac_prefix={"type": "str"},
+                  groups={"type": "list", "elements": "dict"},
+                  conflicts_check={"type": "bool", "default": True}, **STATE)
+
 
 
 if __name__ == "__main__":

@@ -73,18 +73,14 @@ object:
   returned: always
 """
 
-from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.gantry.cluster.plugins.module_utils.api import (
-    Api, ApiError, JOB_OPTIONS, OPTIONS, Step, carry_out, differences,
-    name_in_path, tag_steps)
+    ApiError, Step, differences, name_in_path, object_module, tag_steps)
 
 FLAGS = ("offline", "drained", "master_candidate", "master_capable",
          "vm_capable")
 
 
-def steps_for(api, params, path):
-    node = api.find(path)
+def steps_for(api, params, path, node):
     if node is None:
         raise ApiError("There is no node %s; gnt-node add makes nodes"
                        % params["name"])
@@ -114,20 +110,11 @@ def steps_for(api, params, path):
 
 def main():
     flags = {flag: {"type": "bool"} for flag in FLAGS}
-    module = AnsibleModule(supports_check_mode=True, argument_spec=dict(
-        OPTIONS, name={"type": "str", "required": True},
-        auto_promote={"type": "bool", "default": False},
-        force={"type": "bool", "default": False},
-        group={"type": "str"}, ndparams={"type": "dict"},
-        tags={"type": "list", "elements": "str"},
-        **dict(flags, **JOB_OPTIONS)))
-    path = "/2/nodes/" + name_in_path(module.params["name"])
-    try:
-        api = Api(module.params)
-        carry_out(module, api, steps_for(api, module.params, path),
-                  lambda: api.find(path))
-    except (ApiError, ValueError, KeyError) as err:
-        module.fail_json(msg=str(err))
+    object_module("/2/nodes/", steps_for,
+                  auto_promote={"type": "bool", "default": False},
+                  force={"type": "bool", "default": False},
+                  group={"type": "str"}, ndparams={"type": "dict"}, **flags)
+
 
 
 if __name__ == "__main__":

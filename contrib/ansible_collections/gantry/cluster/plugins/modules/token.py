@@ -54,12 +54,16 @@ object:
   returned: always
 """
 
+import time
+
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.gantry.cluster.plugins.module_utils.api import (
-    Api, ApiError, OPTIONS, name_in_path)
+    NAME, OPTIONS, STATE, Api, ApiError, name_in_path)
 
 PATH = "/gantry/1/tokens"
+# The API is told in how many seconds a token ends, and counts from its own now.
+SLACK_S = 60
 
 
 def find(api, name):
@@ -70,7 +74,7 @@ def find(api, name):
             raise ApiError("This cluster's API has no tokens")
         raise
     for token in tokens:
-        if token["name"] == name:
+        if token["name"] == name and not token.get("session"):
             return token
     return None
 
@@ -80,7 +84,7 @@ def fits(params, token):
             sorted(params["rights"]) == sorted(token["rights"])) and \
         (params["scope"] is None or params["scope"] == token.get("scope")) and \
         (params["expires"] is None or
-         params["expires"] == token.get("expires"))
+         abs(params["expires"] - (token.get("expires") or 0)) < SLACK_S)
 
 
 def work(module, api):
@@ -98,8 +102,10 @@ def work(module, api):
             old.get("id", old["name"]))))
     if not wanted:
         module.exit_json(changed=True, object=None)
-    body = {key: params[key] for key in ("name", "rights", "scope", "expires")
+    body = {key: params[key] for key in ("name", "rights", "scope")
             if params[key] is not None}
+    if params["expires"] is not None:
+        body["expires_in"] = int(params["expires"] - time.time())
     made = api.request("POST", PATH, body)
     secret = made.pop("token", None)
     module.exit_json(changed=True, object=made, token=secret)
@@ -107,13 +113,12 @@ def work(module, api):
 
 def main():
     module = AnsibleModule(supports_check_mode=True, argument_spec=dict(
-        OPTIONS, name={"type": "str", "required": True},
-        state={"type": "str", "default": "present",
-               "choices": ["present", "absent"]},
+        OPTIONS,
         rights={"type": "list", "elements": "str", "choices": [
             "read", "power", "create", "modify", "destroy", "migrate", "node",
             "cluster", "console", "tokens"]},
-        scope={"type": "dict"}, expires={"type": "float"}))
+        scope={"type": "dict"}, expires={"type": "float"},
+        **dict(NAME, **STATE)))
     try:
         work(module, Api(module.params))
     except (ApiError, KeyError) as err:

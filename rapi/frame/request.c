@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reading the body, and asking the master. */
+#include "rapi/frame/request.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "lib/client/luxi.h"
+#include "lib/json/json.h"
+#include "rapi/console/carrier.h"
+#include "rapi/frame/reply.h"
+
+/* What the values of a body may take in memory; the longest one that a client
+ * has reason to send makes a tenth of it. */
+#define BODY_VALUES_MAX (64u * 1024 * 1024)
+
+void request_done(struct request *q)
+{
+	strv_done(&q->items);
+	args_done(&q->args);
+	json_decref(q->body);
+	buf_done(&q->headers);
+	free(q->text);
+	carrier_free(q->console);
+}
+
+/* "application/json", also with parameters behind it. */
+static bool is_json(const char *type)
+{
+	size_t n = strlen(REPLY_TYPE);
+
+	if (type == NULL || strncasecmp(type, REPLY_TYPE, n) != 0)
+		return false;
+	return type[n + strspn(type + n, " \t")] == '\0' ||
+	       type[n + strspn(type + n, " \t")] == ';';
+}
+
+int request_read_body(struct request *q, const char *type, const char *text,
+		      size_t len, struct error *err)
+{
+	auto_json json_t *body = NULL;
+
+	if (len == 0)
+		return 0;
+	if (!is_json(type))
+		return reply_bare(err, REPLY_MEDIA);
+	body = json_parse_within(text, len, BODY_VALUES_MAX, err);
+	if (body == NULL)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Unable to parse JSON data");
+	if (!json_is_null(body))
+		q->body = steal(&body);
+	return 0;
+}
+
+struct luxi *request_connect(const struct request_way *way,
+			     const char **ret_socket, struct error *err)
+{
+	const char *socket = way->luxi_socket;
+	struct luxi *luxi = luxi_connect(socket, err);
+	struct error ignored;
+
+	if (luxi == NULL && way->relay_socket != NULL) {
+		socket = way->relay_socket;
+		luxi = luxi_connect(socket, &ignored);
+	}
+	if (luxi != NULL && ret_socket != NULL)
+		*ret_socket = socket;
+	return luxi;
+}
+
+json_t *request_way_call(const struct request_way *way, struct luxi **luxi,
+			 const char *method, json_t *args STEALS,
+			 struct error *err)
+{
+	json_t *result;
+
+	if (*luxi == NULL)
+		*luxi = request_connect(way, NULL, err);
+	if (*luxi == NULL) {
+		json_decref(args);
+		return NULL;
+	}
+	result = luxi_call(*luxi, method, args, err);
+	/* The master may be elsewhere by now. */
+	if (result == NULL && err->kind == ERR_LUXI) {
+		luxi_close(*luxi);
+		*luxi = NULL;
+	}
+	return result;
+}
+
+json_t *request_relay(struct request *q, const char *method,
+		      json_t *args STEALS, struct error *err)
+{
+	struct luxi *luxi = q->way->relay_socket == NULL
+				    ? NULL
+				    : luxi_connect(q->way->relay_socket, err);
+	json_t *result;
+
+	if (luxi == NULL) {
+		json_decref(args);
+		if (q->way->relay_socket == NULL)
+			error_set(err, ERR_LUXI, NULL, "There is no relay");
+		return NULL;
+	}
+	result = luxi_call(luxi, method, args, err);
+	luxi_close(luxi);
+	return result;
+}
+
+json_t *request_call(struct request *q, const char *method, json_t *args STEALS,
+		     struct error *err)
+{
+	return request_way_call(q->way, &q->luxi, method, args, err);
+}
+
+int request_call_text(struct request *q, const char *method,
+		      json_t *args STEALS, struct buf *ret, struct error *err)
+{
+	if (q->luxi == NULL)
+		q->luxi = request_connect(q->way, NULL, err);
+	if (q->luxi == NULL) {
+		json_decref(args);
+		return -1;
+	}
+	return luxi_call_text(q->luxi, method, args, ret, err);
+}
+
+json_t *request_submit(struct request *q, json_t *ops STEALS, struct error *err)
+{
+	return request_call(q, "SubmitJob", json_make("[o]", ops), err);
+}
+
+const char *request_type_name(const json_t *value)
+{
+	if (value == NULL)
+		return "NoneType";
+	switch (json_typeof(value)) {
+	case JSON_OBJECT:
+		return "dict";
+	case JSON_ARRAY:
+		return "list";
+	case JSON_STRING:
+		return "str";
+	case JSON_INTEGER:
+		return "int";
+	case JSON_REAL:
+		return "float";
+	case JSON_TRUE:
+	case JSON_FALSE:
+		return "bool";
+	case JSON_NULL:
+		break;
+	}
+	return "NoneType";
+}
+
+int request_check_dict(const json_t *value, const char *what, struct error *err)
+{
+	if (json_is_object(value))
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "%s: Type is '%s', but 'dict' is expected", what,
+			 request_type_name(value));
+}
+
+json_t *request_words(const char *text)
+{
+	auto_strv struct strv parts = {0};
+	json_t *list = json_array();
+
+	str_split(&parts, text, ',');
+	for (size_t i = 0; i < parts.n; i++) {
+		const char *s = parts.items[i] + strspn(parts.items[i], " \t");
+		size_t n = strlen(s);
+
+		while (n > 0 && (s[n - 1] == ' ' || s[n - 1] == '\t'))
+			n--;
+		json_array_append_new(list, json_stringn(s, n));
+	}
+	return list;
+}
