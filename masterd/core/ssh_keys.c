@@ -416,6 +416,11 @@ static WAITS void again_task(void *arg)
 	cond_signal(&k->freed);
 }
 
+void ssh_keys_hurry(struct ssh_keys *k)
+{
+	cond_signal(&k->kick);
+}
+
 static void wait_for_missed(struct ssh_keys *k)
 {
 	if (k->waits || k->ended || k->missed.n == 0)

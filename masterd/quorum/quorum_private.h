@@ -26,6 +26,7 @@ struct quorum_candidate {
 
 struct quorum {
 	struct quorum_config config;
+	struct raft_ids silent; /* who was, when the leader last looked */
 	struct noderpc *rpc;
 	struct state *state;
 	struct consensus *log; /* NULL: this node is in none */
