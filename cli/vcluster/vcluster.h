@@ -37,8 +37,8 @@ struct vcluster_cut {
 struct vcluster_kind;
 
 struct vcluster {
-	char *dir; /* absolute */
-	char *hypervisor;
+	char *dir;	  /* absolute */
+	char *hypervisor; /* names with commas */
 	int rapi_port; /* of the remote API on the master; 0: it does not run */
 	struct vcluster_node *nodes;
 	size_t n;
@@ -56,11 +56,12 @@ struct vcluster {
 struct vcluster_options {
 	const char *dir;
 	size_t n_nodes;
-	const char *hypervisor; /* "fake" or "kvm" */
-	const char *base_ip;	/* NULL: choose a free block */
-	bool ssh;		/* nodes get SSH keys, below their roots */
-	int rapi_port;		/* 0: no remote API */
-	const json_t *users;	/* of it: a list of NAME:PASSWORD:RIGHTS */
+	const char
+		*hypervisor; /* names with commas, the first is the default */
+	const char *base_ip; /* NULL: choose a free block */
+	bool ssh;	     /* nodes get SSH keys, below their roots */
+	int rapi_port;	     /* 0: no remote API */
+	const json_t *users; /* of it: a list of NAME:PASSWORD:RIGHTS */
 
 	const struct vcluster_kind *kind;
 	int memory_mib;	       /* 0: as the kind has it */
@@ -69,6 +70,7 @@ struct vcluster_options {
 	const char *cache;     /* for images; NULL: in ~/.cache */
 	const char *packages;  /* of Debian for the image, besides its own */
 	const char *templates; /* of disks, with commas; NULL: the kind's */
+	const char *debs; /* our packages; NULL: our programs as they are */
 	const struct vcluster_preset *preset; /* NULL: none */
 	struct vcluster_double test_double;
 };
@@ -122,6 +124,10 @@ int vcluster_rapi_port(const char *text, int *ret, struct error *err);
  * a preset, on all nodes, as each may become the master.  Without a cluster
  * they are only checked. */
 int vcluster_rapi_users(const struct vcluster *v, const json_t *users,
+			const char *own, struct error *err);
+
+/* The same on one node. */
+int vcluster_rapi_write(const struct paths *p, const json_t *users,
 			const char *own, struct error *err);
 
 /* Start the daemon on this node; one that runs stays. */
