@@ -103,10 +103,11 @@ test-kinds: all
 		KIND=$(KIND) BIN=$(CURDIR)/$(BUILD)/bin \
 		sh tests/daemon/$$name.t || exit 1; done
 
-# Virtual machines: minutes, of which the first run needs one or four more for the
-# image, in VM_CACHE (~/.cache/gantry).
-test-vm: all
-	@BIN=$(CURDIR)/$(BUILD)/bin sh tests/vm/life.t
+# Virtual machines with our packages: minutes, of which the first run needs five more
+# for the image, in VM_CACHE (~/.cache/gantry).
+test-vm: all deb
+	@BIN=$(CURDIR)/$(BUILD)/bin DEBS=$(CURDIR)/build-deb-out IMAGE_WAIT_S=900 \
+		sh tests/vm/life.t
 
 test-many: all
 	@BIN=$(CURDIR)/$(BUILD)/bin sh tests/vm/many.t
