@@ -22,6 +22,7 @@ struct quorum_candidate {
 	int64_t asked_us; /* when it was asked last; 0: at once */
 	bool asked;	  /* it is being asked */
 	bool answers;	  /* it did */
+	bool away;	  /* its node did not answer the last parcel */
 };
 
 struct quorum {
