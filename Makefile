@@ -22,6 +22,7 @@
 #   make install  into PREFIX (/usr/local)
 #   make deb      the Debian packages, into build-deb-out
 #   make test-deb  the same, installed, upgraded and removed on hosts of their own
+#   make test-changeover  from Debian's Ganeti packages to ours, and back
 
 BUILD ?= build
 PREFIX ?= /usr/local
@@ -44,7 +45,7 @@ INSTALL = $(APT) install -y -q --no-install-recommends
 
 .PHONY: all deps deps-build demo test test-quick test-compat test-hosts test-kinds test-vm test-many test-xen \
 	coverage fuzz kill-rounds failover-rounds sim schedules raft-lives log-lives bench bench-htools compat-page \
-	deb test-deb install clean
+	deb test-deb test-changeover install clean
 all: $(BUILD)/build.ninja
 	ninja -C $(BUILD)
 
@@ -104,10 +105,11 @@ test-kinds: all
 		KIND=$(KIND) BIN=$(CURDIR)/$(BUILD)/bin \
 		sh tests/daemon/$$name.t || exit 1; done
 
-# Virtual machines: minutes, of which the first run needs one or four more for the
-# image, in VM_CACHE (~/.cache/gantry).
-test-vm: all
-	@BIN=$(CURDIR)/$(BUILD)/bin sh tests/vm/life.t
+# Virtual machines with our packages: minutes, of which the first run needs five more
+# for the image, in VM_CACHE (~/.cache/gantry).
+test-vm: all deb
+	@BIN=$(CURDIR)/$(BUILD)/bin DEBS=$(CURDIR)/build-deb-out IMAGE_WAIT_S=900 \
+		sh tests/vm/life.t
 
 test-many: all
 	@BIN=$(CURDIR)/$(BUILD)/bin sh tests/vm/many.t
@@ -214,6 +216,15 @@ deb: deps-build
 test-deb: deb
 	BIN=$(CURDIR)/$(BUILD)/bin DEBS=$(CURDIR)/build-deb-out \
 		tests/daemon/236-packages.t
+
+# The same with Ganeti's packages before and after, on two hosts, with instances
+# that run on.
+GANETI_PACKAGES = ganeti ganeti-3.0 ganeti-haskell-3.0 ganeti-htools-3.0
+test-changeover: deb
+	@rm -rf $(CURDIR)/build-deb-out/ganeti && mkdir $(CURDIR)/build-deb-out/ganeti
+	cd $(CURDIR)/build-deb-out/ganeti && apt-get -q download $(GANETI_PACKAGES)
+	BIN=$(CURDIR)/$(BUILD)/bin DEBS=$(CURDIR)/build-deb-out \
+		GANETI_DEBS=$(CURDIR)/build-deb-out/ganeti tests/packages/changeover.t
 
 clean:
 	rm -rf build build-*

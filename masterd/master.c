@@ -225,6 +225,12 @@ void master_start(struct master *m)
 	task_spawn("start", take_up, m);
 }
 
+void master_hurry(struct master *m)
+{
+	distribute_hurry(m->distribute);
+	ssh_keys_hurry(m->ssh_keys);
+}
+
 WAITS void master_stop(struct master *m)
 {
 	struct error err;

@@ -30,6 +30,9 @@ void master_start(struct master *m);
  * may not answer at all. */
 WAITS void master_wait_announced(struct master *m);
 
+/* A node may be back: what it missed is given to it at once. */
+void master_hurry(struct master *m);
+
 /* Let running jobs end, write everything. */
 WAITS void master_stop(struct master *m);
 void master_free(struct master *m);

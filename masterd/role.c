@@ -110,6 +110,15 @@ static void on_changed(void *arg)
 	}
 }
 
+/* What it missed is given to it at once. */
+static void on_heard(void *arg)
+{
+	const struct role *r = arg;
+
+	if (r->master != NULL && !r->over)
+		master_hurry(r->master);
+}
+
 static void on_ended(void *arg, const struct error *err)
 {
 	struct role *r = arg;
@@ -183,6 +192,7 @@ int role_open_quorum(struct role *r, struct error *err)
 		.standby = r->config.mode == ROLE_STANDBY,
 		.arg = r,
 		.changed = on_changed,
+		.heard = on_heard,
 		.ended = on_ended,
 		.fenced = on_fenced,
 		.quit = on_quit,

@@ -174,7 +174,9 @@ static WAITS int wait_for_lead(struct role *r, struct error *err)
 		if (clock_mono_us() > lent_us &&
 		    is_elsewhere(r, clock_mono_us() > ask_us, err))
 			return -1;
-		if (clock_mono_us() > ask_us) {
+		/* To ask nodes that are off takes its time. */
+		if (clock_mono_us() > ask_us &&
+		    !quorum_leads(r->quorum, &term)) {
 			if (quorum_borrow(r->quorum)) {
 				lent_us = clock_mono_us() + LENT_US;
 				/* The other one needs its time, too. */

@@ -141,6 +141,28 @@ static bool flag(const struct cli *cli, const struct opt *option)
 	return json_is_true(cli_value(cli, option));
 }
 
+static bool has_template(const char *const *templates, const char *name)
+{
+	for (size_t i = 0; templates != NULL && templates[i] != NULL; i++)
+		if (strcmp(templates[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* Templates that need a volume group or DRBD's helper have Ganeti's, where no
+ * option says another. */
+static void set_storage(struct cluster_init *request)
+{
+	const char *const *templates = request->disk_templates;
+	bool drbd = has_template(templates, "drbd");
+
+	if (request->volume_group_name == NULL &&
+	    (drbd || has_template(templates, "plain")))
+		request->volume_group_name = "xenvg";
+	if (request->drbd_usermode_helper == NULL && drbd)
+		request->drbd_usermode_helper = "/bin/true";
+}
+
 static int init(struct cli *cli, struct error *err)
 {
 	const struct paths *p = cli_paths(cli, err);
@@ -209,6 +231,7 @@ static int init(struct cli *cli, struct error *err)
 		.max_running_jobs = (int)cli_count(cli, &OPT_MAX_RUNNING),
 		.max_tracked_jobs = (int)cli_count(cli, &OPT_MAX_TRACKED),
 	};
+	set_storage(&request);
 	return bootstrap_init(p, &request, err) < 0 ? -1 : CLI_OK;
 }
 

@@ -161,7 +161,7 @@ static char *sshd_config(const char *programs)
 		       "AuthorizedKeysFile .ssh/authorized_keys "
 		       "/etc/ssh/gantry_authorized\n"
 		       "Subsystem sftp internal-sftp\n"
-		       "SetEnv PATH=%s:" HOSTS_PATH " LC_ALL=C\n"
+		       "SetEnv PATH=%s%s" HOSTS_PATH " LC_ALL=C\n"
 		       "MaxStartups 100\n"
 		       "MaxSessions 100\n"
 		       "PermitRootLogin prohibit-password\n"
@@ -169,7 +169,8 @@ static char *sshd_config(const char *programs)
 		       "StrictModes no\n"
 		       "UseDNS no\n"
 		       "UsePAM no\n",
-		       programs);
+		       programs == NULL ? "" : programs,
+		       programs == NULL ? "" : ":");
 }
 
 static int stage_ssh(const struct vcluster *v, const struct vcluster_node *node,
@@ -222,8 +223,29 @@ static int open_up(const char *root, struct error *err)
 	return 0;
 }
 
+/* What the remote API has from the beginning: users, and a port of its own
+ * where systemd starts it. */
+static int stage_rapi(const struct paths *p, const struct vcluster_options *o,
+		      const char *root, struct error *err)
+{
+	auto_free char *port = xprintf(
+		"[Service]\nEnvironment=GANETI_RAPI_PORT=%d\n", o->rapi_port);
+
+	if (o->rapi_port == 0)
+		return 0;
+	if (vcluster_rapi_write(p, o->users, NULL, err) < 0)
+		return -1;
+	return o->debs == NULL
+		       ? 0
+		       : put(root,
+			     "/etc/systemd/system/gantry-rapi.service.d/"
+			     "port.conf",
+			     port, 0644, err);
+}
+
 int hosts_stage(const struct vcluster *v, const struct vcluster_node *node,
-		const char *programs, const char *root, struct error *err)
+		const struct vcluster_options *o, const char *programs,
+		const char *root, struct error *err)
 {
 	struct paths *p = paths_create(root, node->name);
 	auto_free char *etc_hosts = names(v);
@@ -234,6 +256,8 @@ int hosts_stage(const struct vcluster *v, const struct vcluster_node *node,
 
 	if (rc == 0)
 		rc = vcluster_furnish(p, err);
+	if (rc == 0)
+		rc = stage_rapi(p, o, root, err);
 	paths_destroy(p);
 	if (rc < 0 || fs_mkdirs(shared, 0755, err) < 0 ||
 	    fs_mkdirs(ssh, 0700, err) < 0 ||

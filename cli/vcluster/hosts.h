@@ -51,9 +51,10 @@ void hosts_ssh_words(const struct vcluster *v, const struct vcluster_node *node,
 
 /* Write below root what a node begins with: names, keys, the configuration of
  * its SSH server, folders and scripts as packages have them.  programs: where
- * ours are on the node. */
+ * ours are on the node; NULL: where packages put them. */
 int hosts_stage(const struct vcluster *v, const struct vcluster_node *node,
-		const char *programs, const char *root, struct error *err);
+		const struct vcluster_options *o, const char *programs,
+		const char *root, struct error *err);
 
 /* --- hosts_run.c --- */
 
@@ -65,6 +66,11 @@ int hosts_run(const struct vcluster *v, const struct vcluster_node *node,
 /* The same; another status than 0 is an error with what was printed. */
 int hosts_do(const struct vcluster *v, const struct vcluster_node *node,
 	     const char *const *argv, struct error *err);
+
+/* Start, stop or kill (way) one daemon of a node: "noded", "masterd", "rapi".
+ */
+int hosts_daemon(const struct vcluster *v, const struct vcluster_node *node,
+		 const char *way, const char *name, struct error *err);
 
 /* The first node that is up, says it is the master, and that most nodes name;
  * the first node if there is none. */

@@ -16,14 +16,15 @@ static int init(struct vcluster *v, const struct vcluster_options *o,
 	const struct vcluster_node *first = &v->nodes[0];
 	const char *templates =
 		o->templates != NULL ? o->templates : v->kind->templates;
-	auto_strv struct strv argv = {0};
+	auto_strv struct strv argv = {0}, hypervisors = {0};
 
+	str_split(&hypervisors, v->hypervisor, ',');
 	strv_add(&argv, "gnt-cluster");
 	strv_add(&argv, "init");
 	strv_add(&argv, "--no-etc-hosts");
 	strv_add(&argv, "--master-netdev=br0");
 	strv_addf(&argv, "--enabled-hypervisors=%s", v->hypervisor);
-	if (strcmp(v->hypervisor, "kvm") == 0) {
+	if (strv_has(&hypervisors, "kvm")) {
 		strv_add(&argv, "-H");
 		strv_addf(&argv,
 			  "kvm:kvm_path=%s,kernel_path=,"
@@ -76,6 +77,21 @@ static int add(struct vcluster *v, const struct vcluster_node *node,
 	return hosts_do(v, &v->nodes[0], (const char *const *)argv.items, err);
 }
 
+/* Where the daemon has a user of its own, that reads the file of users. */
+static int start_rapi(const struct vcluster *v, struct error *err)
+{
+	static const char *const argv[] = {
+		"/bin/sh", "-ec",
+		"! id gnt-rapi >/dev/null 2>&1 || "
+		"chown -R gnt-rapi:gnt-masterd /var/lib/ganeti/rapi",
+		NULL};
+
+	for (size_t i = 0; i < v->n; i++)
+		if (hosts_do(v, &v->nodes[i], argv, err) < 0)
+			return -1;
+	return hosts_daemon(v, &v->nodes[0], "start", "rapi", err);
+}
+
 int hosts_form(struct vcluster *v, const struct vcluster_options *o,
 	       struct error *err)
 {
@@ -84,5 +100,5 @@ int hosts_form(struct vcluster *v, const struct vcluster_options *o,
 	for (size_t i = 1; i < v->n; i++)
 		if (add(v, &v->nodes[i], err) < 0)
 			return -1;
-	return 0;
+	return v->rapi_port == 0 ? 0 : start_rapi(v, err);
 }

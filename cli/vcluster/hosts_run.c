@@ -92,17 +92,20 @@ int hosts_do(const struct vcluster *v, const struct vcluster_node *node,
 
 /* What a daemon is that runs: it has its pid file locked, and serves. */
 static const char script[] =
-	"way=$1\n"
+	"way=$1 port=$3\n"
 	"file=/var/run/ganeti/ganeti-$2.pid\n"
 	"held() { [ -s $file ] && ! flock -n $file true; }\n"
 	"serves() {\n"
 	"  case $1 in\n"
 	"  noded) [ -n \"$(ss -Hltn 'sport = 1811')\" ] ;;\n"
-	"  rapi) [ -n \"$(ss -Hltn 'sport = 5080')\" ] ;;\n"
+	"  rapi) [ -n \"$(ss -Hltn \"sport = ${port:-5080}\")\" ] ;;\n"
 	"  *) ss -Hlx | grep -q /ganeti-master ;;\n"
 	"  esac\n"
 	"}\n"
 	"n=1800\n"
+	"unit=gantry-$2.service\n"
+	"[ -d /run/systemd/system ] && [ -e /lib/systemd/system/$unit ] || "
+	"unit=\n"
 	"case $way in\n"
 	"start)\n"
 	"  [ -e /var/lib/ganeti/server.pem ] || exit 0\n"
@@ -111,10 +114,14 @@ static const char script[] =
 	"    n=$((n - 1)); [ $n -gt 0 ] || exit 1\n"
 	"    sleep 0.05\n"
 	"  done\n"
+	"  [ -z \"$3\" ] || export GANETI_RAPI_PORT=$3\n"
+	"  [ -z \"$unit\" ] || exec systemctl start $unit\n"
 	"  exec gantry-$2 ;;\n"
 	"stop | kill)\n"
 	"  held || exit 0\n"
 	"  if [ $way = stop ]; then s=TERM; else s=KILL; fi\n"
+	"  [ -z \"$unit\" ] || systemctl kill --kill-who=main -s $s $unit\n"
+	"  [ -z \"$unit\" ] || exec systemctl stop $unit\n"
 	"  kill -$s $(cat $file)\n"
 	"  while held; do\n"
 	"    n=$((n - 1)); [ $n -gt 0 ] || exit 1\n"
@@ -122,12 +129,13 @@ static const char script[] =
 	"  done ;;\n"
 	"esac\n";
 
-static int one_daemon(const struct vcluster *v,
-		      const struct vcluster_node *node, const char *way,
-		      const char *name, struct error *err)
+int hosts_daemon(const struct vcluster *v, const struct vcluster_node *node,
+		 const char *way, const char *name, struct error *err)
 {
+	auto_free char *port =
+		v->rapi_port == 0 ? NULL : xprintf("%d", v->rapi_port);
 	const char *const argv[] = {"/bin/sh", "-c", script, "sh",
-				    way,       name, NULL};
+				    way,       name, port,   NULL};
 
 	if (hosts_do(v, node, argv, err) == 0)
 		return 0;
@@ -191,15 +199,15 @@ static int start(struct vcluster *v, struct vcluster_node *one,
 			continue;
 		if (name == NULL)
 			tell_former(v, &v->nodes[i], master);
-		if (one_daemon(v, &v->nodes[i], "start", "noded", err) < 0)
+		if (hosts_daemon(v, &v->nodes[i], "start", "noded", err) < 0)
 			return -1;
 	}
 	if (str_eq(name, "noded"))
 		return 0;
 	if (one != NULL && one != master)
 		return 0;
-	return one_daemon(v, master, "start", name == NULL ? "masterd" : name,
-			  err);
+	return hosts_daemon(v, master, "start", name == NULL ? "masterd" : name,
+			    err);
 }
 
 /* End this daemon on the nodes that are meant, also after one does not. */
@@ -211,7 +219,7 @@ static int stop_one(struct vcluster *v, const struct vcluster_node *one,
 	for (size_t i = 0; i < v->n; i++)
 		if ((one == NULL || one == &v->nodes[i]) &&
 		    v->kind->runs(v, &v->nodes[i]) &&
-		    one_daemon(v, &v->nodes[i], way, name, err) < 0)
+		    hosts_daemon(v, &v->nodes[i], way, name, err) < 0)
 			rc = -1;
 	return rc;
 }

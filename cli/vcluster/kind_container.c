@@ -117,11 +117,10 @@ static int start_machine(const struct vcluster *v, struct error *err)
 static int make(struct vcluster *v, const struct vcluster_options *o,
 		struct error *err)
 {
-	(void)o;
 	if (hosts_keys(v, err) < 0)
 		return -1;
 	for (size_t i = 0; i < v->n; i++)
-		if (machine_tree_stage(v, &v->nodes[i], err) < 0)
+		if (machine_tree_stage(v, &v->nodes[i], o, err) < 0)
 			return -1;
 	return start_machine(v, err);
 }

@@ -57,7 +57,7 @@ static int make(struct vcluster *v, const struct vcluster_options *o,
 	v->image = steal(&image);
 	if (vcluster_save(v, err) < 0 || hosts_keys(v, err) < 0)
 		return -1;
-	return vm_disks(v, v->image, err);
+	return vm_disks(v, o, v->image, err);
 }
 
 /* --- power --- */

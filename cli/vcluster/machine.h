@@ -54,7 +54,8 @@ int machine_run(int net, const char *const *argv, const char *input,
 
 /* Write what the file system of a node begins with. */
 int machine_tree_stage(const struct vcluster *v,
-		       const struct vcluster_node *node, struct error *err);
+		       const struct vcluster_node *node,
+		       const struct vcluster_options *o, struct error *err);
 
 /* Mount the file system of a node at its folder "root": changes of its own on
  * top of what this machine has.  Runs in the machine. */

@@ -45,6 +45,13 @@ int machine_net_make(const struct vcluster *v, struct error *err)
 	return batch(-1, text.data, err);
 }
 
+/* Those of a host stay the same when it starts again: others keep for a while
+ * what they have learnt.  network 0, or 1 for the second; number: of the node.
+ */
+#define MAC "02:67:00:%02x:%02x:%02x"
+#define MAC_ARGS(network, i)                                                   \
+	(unsigned)(network), (unsigned)(i) >> 8 & 0xff, (unsigned)(i)&0xff
+
 /* In the machine: the cables to a process that has a network of its own. */
 static char *cables(const struct vcluster *v, size_t i)
 {
@@ -52,28 +59,31 @@ static char *cables(const struct vcluster *v, size_t i)
 	int pid = (int)getpid();
 
 	buf_addf(&text,
-		 "link add port%zu type veth peer name eth0 netns %d\n"
+		 "link add port%zu type veth peer name eth0 address " MAC
+		 " netns %d\n"
 		 "link set port%zu master switch up\n",
-		 i, pid, i);
+		 i, MAC_ARGS(0, i), pid, i);
 	if (v->second)
-		buf_addf(&text,
-			 "link add back%zu type veth peer name eth1 netns %d\n"
-			 "link set back%zu master switch2 up\n",
-			 i, pid, i);
+		buf_addf(
+			&text,
+			"link add back%zu type veth peer name eth1 address " MAC
+			" netns %d\n"
+			"link set back%zu master switch2 up\n",
+			i, MAC_ARGS(1, i), pid, i);
 	return buf_steal(&text);
 }
 
-static char *interfaces(const struct vcluster_node *node)
+static char *interfaces(const struct vcluster_node *node, size_t i)
 {
 	struct buf text = {0};
 
 	buf_addf(&text,
 		 "link set lo up\n"
-		 "link add br0 type bridge\n"
+		 "link add br0 address " MAC " type bridge\n"
 		 "link set eth0 master br0 up\n"
 		 "address add %s/24 dev br0\n"
 		 "link set br0 up\n",
-		 node->ip);
+		 MAC_ARGS(0, i), node->ip);
 	if (node->ip2 != NULL)
 		buf_addf(&text,
 			 "address add %s/24 dev eth1\n"
@@ -101,7 +111,7 @@ int machine_net_join(const struct vcluster *v, const struct vcluster_node *node,
 	auto_close int net =
 		open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
 	auto_free char *outer = cables(v, number(v, node));
-	auto_free char *inner = interfaces(node);
+	auto_free char *inner = interfaces(node, number(v, node));
 
 	if (net < 0 || unshare(CLONE_NEWNET) < 0)
 		return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,

@@ -123,7 +123,8 @@ static int link_run(const char *disk, struct error *err)
 }
 
 int machine_tree_stage(const struct vcluster *v,
-		       const struct vcluster_node *node, struct error *err)
+		       const struct vcluster_node *node,
+		       const struct vcluster_options *o, struct error *err)
 {
 	static const char *const hidden[] = {
 		"/etc/ganeti",	   "/root/.ssh",      "/srv/ganeti",
@@ -135,7 +136,7 @@ int machine_tree_stage(const struct vcluster *v,
 	auto_free char *disk = xprintf("%s/disk", home);
 	auto_free char *programs = hosts_programs();
 
-	if (hosts_stage(v, node, programs, disk, err) < 0)
+	if (hosts_stage(v, node, o, programs, disk, err) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++)
 		if (hide(disk, hidden[i], err) < 0)

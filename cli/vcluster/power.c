@@ -70,6 +70,15 @@ const struct opt power_templates = {
 		"sharedfile,file,diskless; virtual machines: file,diskless)",
 };
 
+const struct opt power_debs = {
+	.name = "debs",
+	.kind = KIND_TEXT,
+	.arg = "DIR",
+	.complete = "file",
+	.help = "Install Gantry on virtual machines from the packages in this "
+		"folder (make deb), and run it by systemd, as on real hosts",
+};
+
 /* "4g,512m" as a list of MiB. */
 static int read_disks(const struct cli *cli, struct vcluster_options *ret,
 		      struct error *err)
@@ -125,6 +134,11 @@ int power_options(const struct cli *cli, struct vcluster_options *ret,
 	ret->cache = cli_text(cli, &power_cache);
 	ret->packages = cli_text(cli, &power_packages);
 	ret->templates = cli_text(cli, &power_templates);
+	ret->debs = cli_text(cli, &power_debs);
+	if (ret->debs != NULL && ret->kind != &kind_vm)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "--debs is for --kind vm, whose nodes have "
+				 "their own systemd");
 	return read_disks(cli, ret, err);
 }
 

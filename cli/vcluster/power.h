@@ -11,12 +11,12 @@ extern const struct cli_command power_console, power_crash, power_heal,
 	power_partition, power_ssh;
 
 extern const struct opt power_memory, power_disks, power_second, power_cache,
-	power_packages, power_templates;
+	power_packages, power_templates, power_debs;
 
 /* Those of create; power_options() reads them. */
 #define POWER_OPTIONS                                                          \
 	&power_memory, &power_disks, &power_second, &power_cache,              \
-		&power_packages, &power_templates
+		&power_packages, &power_templates, &power_debs
 
 int power_options(const struct cli *cli, struct vcluster_options *ret,
 		  struct error *err);

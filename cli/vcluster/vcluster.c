@@ -16,6 +16,7 @@
 #include "cli/vcluster/hosts.h"
 #include "cli/vcluster/kind.h"
 #include "gantry-config.h"
+#include "lib/base/array.h"
 #include "lib/base/clock.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
@@ -31,15 +32,44 @@ static const struct opt opt_nodes = {
 	.help = "The number of nodes (3)",
 };
 
-static const char *const hypervisors[] = {"fake", "kvm", NULL};
-
 static const struct opt opt_hypervisor = {
 	.name = "hypervisor",
-	.kind = KIND_CHOICE,
-	.choices = hypervisors,
-	.arg = "fake|kvm",
-	.help = "The hypervisor of its instances (fake)",
+	.kind = KIND_TEXT,
+	.arg = "NAME[,NAME...]",
+	.help = "The hypervisors of its instances, the first by itself (fake); "
+		"nodes that are processes have fake or kvm, hosts also lxc and "
+		"chroot",
 };
+
+/* What a node of a test cluster can be.  None has Xen below it. */
+static bool can_have(const struct vcluster_kind *kind, const char *name)
+{
+	static const char *const all[] = {"fake", "kvm", "lxc", "chroot"};
+	size_t n = kind->are_hosts ? ARRAY_SIZE(all) : 2;
+
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(all[i], name) == 0)
+			return true;
+	return false;
+}
+
+static int check_hypervisors(const struct vcluster_options *o,
+			     struct error *err)
+{
+	auto_strv struct strv names = {0};
+
+	str_split(&names, o->hypervisor, ',');
+	for (size_t i = 0; i < names.n; i++)
+		if (!can_have(o->kind, names.items[i]))
+			return error_set(err, ERR_PREREQ, ECODE_INVAL,
+					 "Nodes of --kind %s cannot have the "
+					 "hypervisor '%s'",
+					 o->kind->name, names.items[i]);
+	if (names.n == 1 || o->kind->are_hosts)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "Nodes that are processes have one hypervisor");
+}
 
 static const struct opt opt_base_ip = {
 	.name = "base-ip",
@@ -80,7 +110,8 @@ static int read_kind(const struct cli *cli, struct vcluster_options *ret,
 				 "--kind %s, not %zu",
 				 ret->kind->nodes_max, ret->kind->name,
 				 ret->n_nodes);
-	return power_options(cli, ret, err);
+	return check_hypervisors(ret, err) < 0 ? -1
+					       : power_options(cli, ret, err);
 }
 
 static int read_options(const struct cli *cli, struct vcluster_options *ret,

@@ -37,11 +37,11 @@ struct vcluster_cut {
 struct vcluster_kind;
 
 struct vcluster {
-	char *dir; /* absolute */
-	char *hypervisor;
-	int rapi_port; /* of the remote API; 0: it does not run */
-	char *rapi_on; /* where besides the master: names with commas, or
-			* VCLUSTER_RAPI_ON; "" for nowhere else */
+	char *dir;	  /* absolute */
+	char *hypervisor; /* names with commas */
+	int rapi_port;	  /* of the remote API; 0: it does not run */
+	char *rapi_on;	  /* where besides the master: names with commas, or
+			   * VCLUSTER_RAPI_ON; "" for nowhere else */
 	struct vcluster_node *nodes;
 	size_t n;
 
@@ -58,12 +58,13 @@ struct vcluster {
 struct vcluster_options {
 	const char *dir;
 	size_t n_nodes;
-	const char *hypervisor; /* "fake" or "kvm" */
-	const char *base_ip;	/* NULL: choose a free block */
-	bool ssh;		/* nodes get SSH keys, below their roots */
-	int rapi_port;		/* 0: no remote API */
-	const char *rapi_on;	/* as in struct vcluster; NULL: nowhere else */
-	const json_t *users;	/* of it: a list of NAME:PASSWORD:RIGHTS */
+	const char
+		*hypervisor; /* names with commas, the first is the default */
+	const char *base_ip; /* NULL: choose a free block */
+	bool ssh;	     /* nodes get SSH keys, below their roots */
+	int rapi_port;	     /* 0: no remote API */
+	const char *rapi_on; /* as in struct vcluster; NULL: nowhere else */
+	const json_t *users; /* of it: a list of NAME:PASSWORD:RIGHTS */
 
 	const struct vcluster_kind *kind;
 	int memory_mib;	       /* 0: as the kind has it */
@@ -72,6 +73,7 @@ struct vcluster_options {
 	const char *cache;     /* for images; NULL: in ~/.cache */
 	const char *packages;  /* of Debian for the image, besides its own */
 	const char *templates; /* of disks, with commas; NULL: the kind's */
+	const char *debs; /* our packages; NULL: our programs as they are */
 	const struct vcluster_preset *preset; /* NULL: none */
 	struct vcluster_double test_double;
 };
@@ -132,6 +134,10 @@ int vcluster_rapi_users(const struct vcluster *v, const json_t *users,
 
 /* Whether all nodes that shall have the daemon besides the master are there. */
 int vcluster_rapi_check(struct vcluster *v, struct error *err);
+
+/* The same on one node. */
+int vcluster_rapi_write(const struct paths *p, const json_t *users,
+			const char *own, struct error *err);
 
 /* Start the daemon on this node; one that runs stays. */
 int vcluster_rapi_start(const struct vcluster *v,

@@ -25,6 +25,7 @@
 #define GUEST_END_US 5000000
 #define WAIT_S 60    /* for the job that adds a node, and for guests to end */
 #define ADDED_MAX 64 /* by jobs, as the commands do it */
+#define ADDED_OF_MORE 12 /* of more than these: more than the candidates */
 #define POLL_NS (5 * 1000 * 1000)
 #define SHARED_DIR "/srv/ganeti/shared-file-storage"
 
@@ -191,7 +192,7 @@ json_t *vcluster_policy(void)
  * the later ones are in the configuration from the beginning. */
 static size_t n_added(const struct vcluster *v)
 {
-	return v->n > ADDED_MAX ? ADDED_MAX : v->n;
+	return v->n > ADDED_MAX ? ADDED_OF_MORE : v->n;
 }
 
 static json_t *more_nodes(const struct vcluster *v)

@@ -61,17 +61,39 @@ static int add_user(struct buf *lines, const char *text, struct error *err)
 	return 0;
 }
 
-static int write_users(const struct vcluster_node *node,
-		       const struct buf *lines, struct error *err)
+static int write_users(const struct paths *p, const struct buf *lines,
+		       struct error *err)
 {
-	const char *file = path(node->paths, PATH_RAPI_USERS);
+	const char *file = path(p, PATH_RAPI_USERS);
 	auto_free char *folder =
 		xstrndup(file, (size_t)(strrchr(file, '/') - file));
 
-	return fs_mkdirs(folder, 0750, err) < 0
+	return fs_mkdirs(path(p, PATH_DATA_DIR), 0755, err) < 0 ||
+			       fs_mkdirs(folder, 0750, err) < 0
 		       ? -1
 		       : fs_write_atomic(file, lines->data, lines->len, 0640,
 					 err);
+}
+
+static int add_users(struct buf *lines, const json_t *users, const char *own,
+		     struct error *err)
+{
+	buf_adds(lines, "# NAME PASSWORD RIGHTS, see doc/rapi.md\n");
+	for (size_t i = 0; i < json_array_size(users); i++)
+		if (add_user(lines, json_string_value(json_array_get(users, i)),
+			     err) < 0)
+			return -1;
+	return own == NULL ? 0 : add_user(lines, own, err);
+}
+
+int vcluster_rapi_write(const struct paths *p, const json_t *users,
+			const char *own, struct error *err)
+{
+	auto_buf struct buf lines = {0};
+
+	return add_users(&lines, users, own, err) < 0
+		       ? -1
+		       : write_users(p, &lines, err);
 }
 
 int vcluster_rapi_users(const struct vcluster *v, const json_t *users,
@@ -79,16 +101,10 @@ int vcluster_rapi_users(const struct vcluster *v, const json_t *users,
 {
 	auto_buf struct buf lines = {0};
 
-	buf_adds(&lines, "# NAME PASSWORD RIGHTS, see doc/rapi.md\n");
-	for (size_t i = 0; i < json_array_size(users); i++)
-		if (add_user(&lines,
-			     json_string_value(json_array_get(users, i)),
-			     err) < 0)
-			return -1;
-	if (own != NULL && add_user(&lines, own, err) < 0)
+	if (add_users(&lines, users, own, err) < 0)
 		return -1;
 	for (size_t i = 0; v != NULL && i < v->n; i++)
-		if (write_users(&v->nodes[i], &lines, err) < 0)
+		if (write_users(v->nodes[i].paths, &lines, err) < 0)
 			return -1;
 	return 0;
 }

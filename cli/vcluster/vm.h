@@ -28,7 +28,8 @@ char *vm_image(const struct vcluster_options *o, struct error *err);
 
 /* Make the disks of all nodes: on top of the image, with what each begins with;
  * and the one with our programs. */
-int vm_disks(const struct vcluster *v, const char *image, struct error *err);
+int vm_disks(const struct vcluster *v, const struct vcluster_options *o,
+	     const char *image, struct error *err);
 
 /* --- vm_accel.c --- */
 

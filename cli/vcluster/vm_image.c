@@ -116,22 +116,49 @@ static int take_program(const char *from, const char *name, const char *bin,
 	return 0;
 }
 
-static int programs_disk(const struct vcluster *v, struct error *err)
+/* A package of ours, without those for debuggers. */
+static bool is_package(const char *name)
 {
-	auto_free char *from = hosts_programs();
+	return str_starts(name, "gantry-") && str_ends(name, ".deb") &&
+	       strstr(name, "-dbgsym_") == NULL;
+}
+
+/* Nodes that have packages install them at their first start. */
+static int stage_programs(const struct vcluster_options *o, const char *stage,
+			  uint64_t *size, struct error *err)
+{
+	bool debs = o->debs != NULL;
+	auto_free char *from = debs ? xstrdup(o->debs) : hosts_programs();
+	auto_free char *to = xprintf("%s/%s", stage, debs ? "debs" : "bin");
+	auto_strv struct strv names = {0};
+	size_t n = 0;
+
+	if (fs_mkdirs(to, 0755, err) < 0 || fs_list(from, &names, err) < 0)
+		return -1;
+	for (size_t i = 0; i < names.n; i++) {
+		if (!(debs ? is_package : is_ours)(names.items[i]))
+			continue;
+		if (take_program(from, names.items[i], to, size, err) < 0)
+			return -1;
+		n++;
+	}
+	if (n > 0)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_NOENT,
+			 "There is nothing of Gantry in %s%s", from,
+			 debs ? "; make deb makes packages" : "");
+}
+
+static int programs_disk(const struct vcluster *v,
+			 const struct vcluster_options *o, struct error *err)
+{
 	auto_free char *stage = hosts_file(v, "programs");
-	auto_free char *bin = xprintf("%s/bin", stage);
 	auto_free char *disk = hosts_file(v, "programs.img");
 	auto_free char *blocks = NULL;
-	auto_strv struct strv names = {0};
 	uint64_t size = 0;
 
-	if (fs_mkdirs(bin, 0755, err) < 0 || fs_list(from, &names, err) < 0)
+	if (stage_programs(o, stage, &size, err) < 0)
 		return -1;
-	for (size_t i = 0; i < names.n; i++)
-		if (is_ours(names.items[i]) &&
-		    take_program(from, names.items[i], bin, &size, err) < 0)
-			return -1;
 	blocks = xprintf("%juk",
 			 (uintmax_t)(size / 1024 * 5 / 4 + PROGRAMS_SPARE_KIB));
 	{
@@ -171,8 +198,9 @@ static char *network(const struct vcluster_node *node)
 	return buf_steal(&text);
 }
 
-/* The allocators are where our programs are in there. */
-static int link_allocators(const char *stage, struct error *err)
+/* The allocators are where our programs are in there; packages bring their own.
+ */
+static int link_allocators(const char *stage, bool debs, struct error *err)
 {
 	static const char *const names[] = {"hail", "dumb"};
 
@@ -182,7 +210,7 @@ static int link_allocators(const char *stage, struct error *err)
 		auto_free char *target = xprintf(VM_PROGRAMS "/%s", names[i]);
 
 		unlink(file);
-		if (symlink(target, file) < 0)
+		if (!debs && symlink(target, file) < 0)
 			return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
 					 "Cannot make the link %s: %s", file,
 					 strerror(errno));
@@ -191,8 +219,10 @@ static int link_allocators(const char *stage, struct error *err)
 }
 
 static int seed_disk(const struct vcluster *v, const struct vcluster_node *node,
-		     const char *home, struct error *err)
+		     const struct vcluster_options *o, const char *home,
+		     struct error *err)
 {
+	bool debs = o->debs != NULL;
 	auto_free char *stage = xprintf("%s/stage", home);
 	auto_free char *disk = xprintf("%s/seed.tar", home);
 	auto_free char *batch = xprintf("%s/etc/gantry-network", stage);
@@ -205,8 +235,9 @@ static int seed_disk(const struct vcluster *v, const struct vcluster_node *node,
 				    "-cf", disk,	"-C",
 				    stage, ".",		NULL};
 
-	if (hosts_stage(v, node, VM_PROGRAMS, stage, err) < 0 ||
-	    link_allocators(stage, err) < 0 ||
+	if (hosts_stage(v, node, o, debs ? NULL : VM_PROGRAMS, stage, err) <
+		    0 ||
+	    link_allocators(stage, debs, err) < 0 ||
 	    fs_write_atomic(batch, text, strlen(text), 0644, err) < 0 ||
 	    fs_write_atomic(id_file, id, strlen(id), 0444, err) < 0 ||
 	    run(argv, NULL, err) < 0)
@@ -244,14 +275,15 @@ static int data_disks(const struct vcluster *v, const char *home,
 	return 0;
 }
 
-int vm_disks(const struct vcluster *v, const char *image, struct error *err)
+int vm_disks(const struct vcluster *v, const struct vcluster_options *o,
+	     const char *image, struct error *err)
 {
-	if (programs_disk(v, err) < 0)
+	if (programs_disk(v, o, err) < 0)
 		return -1;
 	for (size_t i = 0; i < v->n; i++) {
 		auto_free char *home = hosts_folder(v, &v->nodes[i]);
 
-		if (seed_disk(v, &v->nodes[i], home, err) < 0 ||
+		if (seed_disk(v, &v->nodes[i], o, home, err) < 0 ||
 		    root_disk(image, home, err) < 0 ||
 		    data_disks(v, home, err) < 0)
 			return -1;

@@ -2,11 +2,13 @@
 /* A round has three steps: ask each node for its keys, decide from the
  * configuration which keys to authorize and which to withdraw, and give the
  * result to the nodes that answered.  A node that did not answer counts with
- * the keys it had before. */
+ * the keys it had before, and is asked from time to time until it answers: then
+ * there is another round. */
 #include "masterd/core/ssh_keys.h"
 
 #include <string.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
@@ -17,6 +19,8 @@
 
 #define FILE_MAX (4u * 1024 * 1024)
 #define REPAIR "gnt-cluster redist-conf does it again"
+/* A node that was away has what it missed so soon after it is back. */
+#define AGAIN_US 3000000
 
 struct ssh_keys {
 	struct disk *disk;
@@ -27,6 +31,11 @@ struct ssh_keys {
 	bool ended;
 	struct cond freed;
 	struct task *first; /* the round at start, while it runs */
+
+	struct strv missed; /* names of the nodes that did not get the last */
+	bool waits;	    /* a task waits for these */
+	struct task *waiter;
+	struct cond kick;
 };
 
 struct ssh_keys *ssh_keys_create(struct disk *disk, const struct paths *paths,
@@ -37,11 +46,14 @@ struct ssh_keys *ssh_keys_create(struct disk *disk, const struct paths *paths,
 	*k = (struct ssh_keys){
 		.disk = disk, .paths = paths, .config = config, .rpc = rpc};
 	cond_init(&k->freed);
+	cond_init(&k->kick);
 	return k;
 }
 
 void ssh_keys_destroy(struct ssh_keys *k)
 {
+	if (k != NULL)
+		strv_done(&k->missed);
 	free(k);
 }
 
@@ -131,19 +143,33 @@ static void choose_nodes(struct round *r)
 	}
 }
 
+static struct rpc_request question(const struct ssh_keys *k, const char *verb)
+{
+	const json_t *cluster = config_cluster(k->config);
+
+	return rpc_ssh_keys(
+		verb,
+		json_make("{s:s, s:I}", "type", cluster_ssh_key_type(cluster),
+			  "bits", (json_int_t)cluster_ssh_key_bits(cluster)));
+}
+
+/* That a node is not reached, other than that it refuses, may pass. */
+static void note_missed(struct ssh_keys *k, const struct node_result *result)
+{
+	if (result->err != NULL && result->err->kind == ERR_RPC)
+		strv_add_unique(&k->missed, name_of(result->node));
+}
+
 /* Ask each node for its keys; a node that may become master makes one if it has
  * none. */
 static WAITS void ask(struct round *r)
 {
-	const json_t *cluster = config_cluster(r->k->config);
-
 	for (size_t i = 0; i < r->n; i++)
-		r->nodes[i].own = rpc_ssh_keys(
-			is_capable(r->nodes[i].node) ? "make" : "look",
-			json_make("{s:s, s:I}", "type",
-				  cluster_ssh_key_type(cluster), "bits",
-				  (json_int_t)cluster_ssh_key_bits(cluster)));
+		r->nodes[i].own = question(
+			r->k, is_capable(r->nodes[i].node) ? "make" : "look");
 	noderpc_call_each(r->k->rpc, r->nodes, r->n);
+	for (size_t i = 0; i < r->n; i++)
+		note_missed(r->k, &r->nodes[i]);
 	for (size_t i = 0; i < r->n; i++)
 		if (r->nodes[i].err != NULL)
 			strv_addf(r->problems,
@@ -310,6 +336,8 @@ static WAITS void give(struct round *r)
 	}
 	noderpc_call_each(r->k->rpc, to, n);
 	for (size_t i = 0; i < n; i++)
+		note_missed(r->k, &to[i]);
+	for (size_t i = 0; i < n; i++)
 		if (to[i].err != NULL)
 			strv_addf(r->problems,
 				  "SSH keys cannot be given to node %s: %s "
@@ -324,11 +352,81 @@ static WAITS void run_round(struct ssh_keys *k, struct strv *ret_problems)
 
 	r.before = ssh_keys_public(k);
 	r.hosts_before = read_file(k, PATH_KNOWN_HOSTS);
+	strv_done(&k->missed);
 	choose_nodes(&r);
 	ask(&r);
 	decide(&r);
 	give(&r);
 	round_done(&r);
+}
+
+/* --- who missed it --- */
+
+static void choose_missed(struct round *r)
+{
+	size_t n = 0;
+
+	choose_nodes(r);
+	for (size_t i = 0; i < r->n; i++) {
+		json_t *node = r->nodes[i].node;
+
+		r->nodes[i].node = NULL;
+		if (strv_has(&r->k->missed, name_of(node)))
+			r->nodes[n++].node = node;
+		else
+			json_decref(node);
+	}
+	r->n = n;
+}
+
+/* Whether one of them answers by now; those that the cluster does not count on
+ * any more are forgotten. */
+static WAITS bool is_one_back(struct ssh_keys *k)
+{
+	struct round r = {.k = k};
+	bool back = false;
+
+	choose_missed(&r);
+	strv_done(&k->missed);
+	for (size_t i = 0; i < r.n; i++)
+		strv_add(&k->missed, name_of(r.nodes[i].node));
+	noderpc_call_many(k->rpc, r.nodes, r.n, question(k, "look"));
+	for (size_t i = 0; i < r.n; i++)
+		back = back || r.nodes[i].payload != NULL;
+	round_done(&r);
+	return back;
+}
+
+static WAITS void again_task(void *arg)
+{
+	struct ssh_keys *k = arg;
+
+	k->waiter = task_self();
+	while (!k->ended && k->missed.n > 0) {
+		auto_strv struct strv problems = {0};
+
+		cond_wait_until(&k->kick, clock_mono_us() + AGAIN_US);
+		if (!k->ended && !k->busy && is_one_back(k))
+			ssh_keys_sync(k, &problems);
+		for (size_t i = 0; i < problems.n; i++)
+			log_debug("%s", problems.items[i]);
+	}
+	k->waits = false;
+	k->waiter = NULL;
+	cond_signal(&k->freed);
+}
+
+void ssh_keys_hurry(struct ssh_keys *k)
+{
+	cond_signal(&k->kick);
+}
+
+static void wait_for_missed(struct ssh_keys *k)
+{
+	if (k->waits || k->ended || k->missed.n == 0)
+		return;
+	k->waits = true;
+	task_spawn("ssh keys", again_task, k);
 }
 
 void ssh_keys_sync(struct ssh_keys *k, struct strv *ret_problems)
@@ -346,6 +444,7 @@ void ssh_keys_sync(struct ssh_keys *k, struct strv *ret_problems)
 	run_round(k, ret_problems);
 	k->busy = false;
 	cond_signal(&k->freed);
+	wait_for_missed(k);
 }
 
 /* --- at start --- */
@@ -369,6 +468,9 @@ void ssh_keys_end(struct ssh_keys *k)
 	k->ended = true;
 	if (k->first != NULL)
 		task_interrupt(k->first);
-	while (k->first != NULL)
+	if (k->waiter != NULL)
+		task_interrupt(k->waiter);
+	cond_signal(&k->kick);
+	while (k->first != NULL || k->waits)
 		cond_wait(&k->freed);
 }

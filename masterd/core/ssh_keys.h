@@ -31,14 +31,18 @@ void ssh_keys_destroy(struct ssh_keys *k);
 bool ssh_keys_managed(const struct config *config);
 
 /* One round with all nodes that are not offline.  A sentence for each failure
- * is added to *ret_problems.  Does nothing if the cluster does not manage SSH
- * keys, or when a job is only planned. */
+ * is added to *ret_problems; nodes that cannot be reached are waited for, with
+ * another round when they are back.  Does nothing if the cluster does not
+ * manage SSH keys, or when a job is only planned. */
 WAITS void ssh_keys_sync(struct ssh_keys *k, struct strv *ret_problems);
 
 /* A round when the master begins, in a task of its own; failures are logged.
- * end: give it up, and wait for its end. */
+ * end: give all rounds up, and wait for their end. */
 WAITS void ssh_keys_begin(struct ssh_keys *k);
 WAITS void ssh_keys_end(struct ssh_keys *k);
+
+/* A node may be back: look at once whether one is that is waited for. */
+void ssh_keys_hurry(struct ssh_keys *k);
 
 /* The master's ganeti_pub_keys, {uuid: [line]}, to be freed. */
 WAITS json_t *ssh_keys_public(struct ssh_keys *k);

@@ -91,8 +91,9 @@ static WAITS void rest(struct peer *p)
 {
 	int64_t until = clock_mono_us() + DISTRIBUTE_RETRY_MS * INT64_C(1000);
 
-	while (!is_over(p) && cond_wait_until(&p->kick, until))
+	while (!is_over(p) && !p->hurry && cond_wait_until(&p->kick, until))
 		;
+	p->hurry = false;
 }
 
 static void release(struct peer *p)
@@ -114,10 +115,10 @@ static WAITS void peer_task(void *arg)
 			note_declined(p, &err);
 		else if (rc < 0)
 			note_failed(p, &err);
-		else
+		else if (rc != DISTRIBUTE_ASKED)
 			note_well(p);
 		cond_signal(&d->changed);
-		if (p->failing || p->declined)
+		if (rc != DISTRIBUTE_ASKED && (p->failing || p->declined))
 			rest(p);
 	}
 	p->runs = false;
@@ -265,6 +266,16 @@ void distribute_start(struct distribute *d)
 	d->started = true;
 	refresh(d);
 	wake_all(d);
+}
+
+void distribute_hurry(struct distribute *d)
+{
+	struct peer *p;
+
+	list_each (p, &d->peers, link) {
+		p->hurry = p->failing;
+		cond_signal(&p->kick);
+	}
 }
 
 static bool any_runs(const struct distribute *d)

@@ -35,6 +35,9 @@ void distribute_free(struct distribute *d); /* no task may be left */
 /* Begin to bring the nodes up to date. */
 void distribute_start(struct distribute *d);
 
+/* A node may be back: those that fail are asked again at once. */
+void distribute_hurry(struct distribute *d);
+
 /* As config_distribute_fn; arg is the struct distribute.  Waits for the nodes
  * that answer. */
 WAITS void distribute_config(void *arg, const json_t *ssconf);

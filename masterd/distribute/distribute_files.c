@@ -72,7 +72,7 @@ static WAITS int give_config(struct peer *p, struct error *err)
 				    "master. Start gantry-noded there, or make "
 				    "another node a candidate",
 				    peer_name(p));
-		return 0;
+		return DISTRIBUTE_ASKED;
 	}
 	if (call(p, "upload_file_single", upload_args(p), err) < 0)
 		return -1;

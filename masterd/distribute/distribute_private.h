@@ -13,6 +13,8 @@
 
 /* The peer answers, and does not take what it is given. */
 #define DISTRIBUTE_DECLINED 1
+/* It is known whose node daemon the peer has, or that it does not say so. */
+#define DISTRIBUTE_ASKED 2
 
 /* A node that is not offline. */
 struct peer {
@@ -31,6 +33,7 @@ struct peer {
 	bool runs;		 /* its task does */
 	bool failing;		 /* the last call failed, */
 	bool declined;		 /* or the peer said no */
+	bool hurry;		 /* it may be back */
 	struct cond kick;
 };
 
@@ -52,7 +55,8 @@ const char *peer_name(const struct peer *p);
 
 /* Whether the peer lacks something that it takes. */
 bool peer_lacks(const struct peer *p);
-/* Bring some of it: 0, -1, or DISTRIBUTE_DECLINED with err. */
+/* Bring some of it: 0, -1, or DISTRIBUTE_DECLINED with err; DISTRIBUTE_ASKED
+ * says nothing about whether it answers. */
 WAITS int peer_give(struct peer *p, struct error *err);
 /* There are new ssconf values: those that have changed. */
 void distribute_new_ssconf(struct distribute *d, const json_t *values);

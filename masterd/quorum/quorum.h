@@ -37,6 +37,9 @@ struct quorum_config {
 	void *arg;
 	/* Who leads, who takes part, or what is silent has changed. */
 	void (*changed)(void *arg);
+	/* To the leader: a member that was silent is heard again, or its node
+	 * answers again.  NULL: no matter. */
+	void (*heard)(void *arg);
 	/* The daemon has to end now: a write failed, another server leads, or
 	 * (ECODE_FENCED) this server's disk is an older image. */
 	void (*ended)(void *arg, const struct error *err);

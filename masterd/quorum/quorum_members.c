@@ -431,6 +431,19 @@ bool quorum_dismiss(struct quorum *q, const char *name)
 
 /* --- the task --- */
 
+/* Tell that somebody is back. */
+static void tell_heard(struct quorum *q, const struct consensus_status *now)
+{
+	const struct raft_ids was = q->silent;
+	bool heard = false;
+
+	for (size_t i = 0; i < was.n; i++)
+		heard |= !raft_ids_have(&now->silent, was.ids[i]);
+	q->silent = now->silent;
+	if (heard && q->config.heard != NULL)
+		q->config.heard(q->config.arg);
+}
+
 static void step(struct quorum *q)
 {
 	struct consensus_status now;
@@ -440,6 +453,7 @@ static void step(struct quorum *q)
 	if (!quorum_leads(q, &term))
 		return;
 	consensus_status(q->log, &now);
+	tell_heard(q, &now);
 	quorum_nodes_refresh(q);
 	if (!now.raft.changing && now.raft.transfer_to == 0 && !q->turning) {
 		find_wanted(q, &now, &wanted);

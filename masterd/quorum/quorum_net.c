@@ -13,9 +13,26 @@
 
 /* A parcel on its way. */
 struct parcel {
+	struct quorum *q;
+	uint64_t to;
 	void (*sent)(void *arg, bool arrived);
 	void *arg;
 };
+
+/* A node that answers again may have no server that does: on a former master
+ * its daemon is not started before the node knows that it is none. */
+static void note_answer(const struct parcel *p, bool answers)
+{
+	struct quorum *q = p->q;
+	struct quorum_candidate *c = quorum_candidate_of(q, p->to);
+	bool back = c != NULL && answers && c->away;
+	uint64_t term;
+
+	if (c != NULL)
+		c->away = !answers;
+	if (back && q->config.heard != NULL && quorum_leads(q, &term))
+		q->config.heard(q->config.arg);
+}
 
 static void on_reply(void *arg, const char *text, size_t len,
 		     const struct error *err)
@@ -23,7 +40,7 @@ static void on_reply(void *arg, const char *text, size_t len,
 	auto_free struct parcel *p = arg;
 
 	(void)len;
-	(void)err;
+	note_answer(p, text != NULL || err->kind == ERR_EXEC);
 	p->sent(p->arg, text != NULL && str_starts(text, "[true"));
 }
 
@@ -41,7 +58,7 @@ void quorum_send(void *arg, uint64_t to, char *data STEALS, size_t len,
 	auto_json json_t *node = quorum_node_of(q, to);
 	struct parcel *p = xalloc(sizeof(*p));
 
-	*p = (struct parcel){.sent = sent, .arg = sent_arg};
+	*p = (struct parcel){.q = q, .to = to, .sent = sent, .arg = sent_arg};
 	if (node == NULL) {
 		free(data);
 		task_spawn("unknown server", cannot_send, p);

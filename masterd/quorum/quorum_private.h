@@ -22,10 +22,12 @@ struct quorum_candidate {
 	int64_t asked_us; /* when it was asked last; 0: at once */
 	bool asked;	  /* it is being asked */
 	unsigned unheard; /* questions in a row that it did not answer */
+	bool away;	  /* its node did not answer the last parcel */
 };
 
 struct quorum {
 	struct quorum_config config;
+	struct raft_ids silent; /* who was, when the leader last looked */
 	struct noderpc *rpc;
 	struct state *state;
 	struct consensus *log; /* NULL: this node is in none */

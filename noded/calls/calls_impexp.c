@@ -9,9 +9,11 @@
 
 #include "lib/base/array.h"
 #include "lib/base/fs.h"
+#include "lib/base/log.h"
 #include "lib/json/json.h"
 #include "noded/calls/calls.h"
 #include "noded/core/noded.h"
+#include "noded/instance/instance.h"
 #include "noded/instance/transfer.h"
 #include "noded/scripts/exports.h"
 #include "noded/scripts/osdef.h"
@@ -77,6 +79,7 @@ static WAITS int script_end(struct call *c, const json_t *instance,
 	auto_osdef struct osdef def = {0};
 	auto_strv struct strv env = {0};
 	auto_free char *program = NULL;
+	struct error ignored;
 
 	if (local == NULL ||
 	    osdef_find(c->paths, json_str(instance, "os", ""), &def, err) < 0 ||
@@ -86,6 +89,9 @@ static WAITS int script_end(struct call *c, const json_t *instance,
 	if (osdef_copies_raw(&def))
 		return raw_end(c, args, spec, err);
 	osdef_instance_env(c->paths, &def, instance, 0, &env);
+	/* Of one that is exported while it is off some are not set up. */
+	if (instance_disk_env(c->paths, instance, &env, &ignored) < 0)
+		log_debug("%s", ignored.text);
 	strv_addf(&env, "%s_DEVICE=%s", what, local);
 	strv_addf(&env, "%s_DISK_PATH=%s", what, local);
 	strv_addf(&env, "%s_INDEX=%jd", what, (intmax_t)index);

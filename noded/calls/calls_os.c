@@ -11,6 +11,7 @@
 #include "lib/json/json.h"
 #include "noded/calls/calls.h"
 #include "noded/core/noded.h"
+#include "noded/instance/instance.h"
 #include "noded/scripts/osdef.h"
 #include "noded/scripts/script.h"
 
@@ -214,6 +215,8 @@ WAITS json_t *call_instance_os_add(struct call *c,
 		return NULL;
 	}
 	osdef_instance_env(c->paths, &def, instance, args->debug_level, &env);
+	if (instance_disk_env(c->paths, instance, &env, err) < 0)
+		return NULL;
 	if (args->reinstall)
 		strv_add(&env, "INSTANCE_REINSTALL=1");
 	return run_script(c, &def, instance, "create", "add", &env,
@@ -234,6 +237,8 @@ call_instance_run_rename(struct call *c,
 	    osdef_check_script(&def, OSDEF_RENAME, err) < 0)
 		return NULL;
 	osdef_instance_env(c->paths, &def, instance, args->debug_level, &env);
+	if (instance_disk_env(c->paths, instance, &env, err) < 0)
+		return NULL;
 	script_env(&env, "OLD_INSTANCE_NAME", args->old_name);
 	return run_script(c, &def, instance, "rename", "rename", &env,
 			  OS_RENAME_TIMEOUT_MS, err);

@@ -247,7 +247,9 @@ static json_t *check_setup(struct call *c, const json_t *what,
 	(void)what, (void)all_hvparams;
 	if (noded_is_virtual(c->n))
 		return result;
-	if (!fs_is_dir("/proc/sys") || !fs_exists("/proc/sysrq-trigger"))
+	/* Kernels without the magic keys have neither of the two. */
+	if (!fs_is_dir("/proc/sys") || (fs_exists("/proc/sys/kernel/sysrq") &&
+					!fs_exists("/proc/sysrq-trigger")))
 		json_array_append_new(
 			result, json_string("/proc is not mounted, or without "
 					    "sys and sysrq-trigger"));

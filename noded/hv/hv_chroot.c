@@ -17,6 +17,7 @@
 #include "lib/event/proc.h"
 #include "lib/json/json.h"
 #include "noded/hv/hv_mount.h"
+#include "noded/hv/scope.h"
 #include "noded/scripts/script.h"
 
 /* The script starts or stops what is in there, and waits for it. */
@@ -171,22 +172,26 @@ static int chroot_info(const struct paths *p, const char *name,
 
 /* --- starting and stopping --- */
 
-static WAITS int run_script(const char *folder, const json_t *instance,
-			    const char *what, struct error *err)
+/* What it starts lives in a scope of the instance. */
+static WAITS int run_script(const struct paths *p, const char *folder,
+			    const json_t *instance, const char *what,
+			    struct error *err)
 {
 	const char *script = json_str(json_get(instance, "hvparams"),
 				      "init_script", "/ganeti-chroot");
 	const char *const argv[] = {"chroot", folder, script, what, NULL};
 	static const char *const env[] = {PATH_OF_ROOT, "LC_ALL=C", NULL};
-	const struct proc_spec spec = {.argv = argv,
-				       .env = env,
-				       .cwd = "/",
-				       .merge_stderr = true,
-				       .timeout_ms = SCRIPT_MS};
+	auto_strv struct strv words = {0};
+	struct proc_spec spec = {.env = env,
+				 .cwd = "/",
+				 .merge_stderr = true,
+				 .timeout_ms = SCRIPT_MS};
 	auto_proc struct proc_result result = {0};
 	auto_free char *said = NULL;
 	char how[PROC_HOW_MAX];
 
+	scope_of_instance(p, json_str(instance, "name", ""), argv, &words);
+	spec.argv = (const char *const *)words.items;
 	if (proc_run(&spec, &result, err) < 0)
 		return -1;
 	if (proc_succeeded(&result))
@@ -234,7 +239,7 @@ static WAITS int chroot_start(const struct paths *p, const json_t *instance,
 				 name);
 	if (mount_disk(folder, disks, n_disks, err) == 0 &&
 	    hv_in_force(caller, err) == 0 &&
-	    run_script(folder, instance, "start", err) == 0)
+	    run_script(p, folder, instance, "start", err) == 0)
 		return 0;
 	/* What a failed script has started must not keep the disk. */
 	if (hv_mount_is_there(folder, &device))
@@ -252,7 +257,8 @@ static WAITS int chroot_stop(const struct paths *p, const json_t *instance,
 	if (!is_live(folder))
 		return 0;
 	/* The script is run once; what it leaves is told to end. */
-	if (!retry && !force && run_script(folder, instance, "stop", err) < 0)
+	if (!retry && !force &&
+	    run_script(p, folder, instance, "stop", err) < 0)
 		return -1;
 	if (hv_mount_is_there(folder, &device))
 		signal_users(device, force ? SIGKILL : SIGTERM);

@@ -27,3 +27,13 @@ void scope_add_words(const struct paths *p, const char *what, struct strv *argv)
 	strv_addf(argv, "--description=%s", what);
 	strv_add(argv, "--");
 }
+
+void scope_of_instance(const struct paths *p, const char *instance_name,
+		       const char *const *argv, struct strv *words)
+{
+	auto_free char *what = xprintf("Instance %s", instance_name);
+
+	scope_add_words(p, what, words);
+	for (size_t i = 0; argv[i] != NULL; i++)
+		strv_add(words, argv[i]);
+}

@@ -14,4 +14,9 @@
 void scope_add_words(const struct paths *p, const char *what,
 		     struct strv *argv);
 
+/* Fill words with the program's (NULL ends) behind those of a scope of the
+ * instance. */
+void scope_of_instance(const struct paths *p, const char *instance_name,
+		       const char *const *argv, struct strv *words);
+
 #endif

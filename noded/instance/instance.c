@@ -54,23 +54,27 @@ void instance_disks_free(struct hv_disk *disks, size_t n)
 	free(disks);
 }
 
+static WAITS int find_disk(const struct paths *p, const json_t *disk,
+			   char **ret_file, struct error *err)
+{
+	const struct bdev_class *class = bdev_of(disk, err);
+	int rc = class == NULL ? -1 : class->find(p, disk, ret_file, err);
+
+	if (rc != 0)
+		return rc < 0 ? -1 : 0;
+	return error_set(err, ERR_BLOCKDEV, NULL,
+			 "Block device '%s' is not set up",
+			 json_str(disk, "iv_name", "?"));
+}
+
 static WAITS int look_up_disk(const struct paths *p, const char *instance,
 			      size_t index, const json_t *disk, char **ret_link,
 			      struct error *err)
 {
-	const struct bdev_class *class = bdev_of(disk, err);
 	auto_free char *file = NULL;
-	int rc;
 
-	if (class == NULL)
+	if (find_disk(p, disk, &file, err) < 0)
 		return -1;
-	rc = class->find(p, disk, &file, err);
-	if (rc < 0)
-		return -1;
-	if (rc == 0)
-		return error_set(err, ERR_BLOCKDEV, NULL,
-				 "Block device '%s' is not set up",
-				 json_str(disk, "iv_name", "?"));
 	if (bdev_link(p, instance, (int64_t)index, file, err) < 0)
 		return error_wrap(err, "Cannot create block device symlink");
 	*ret_link = bdev_link_path(p, instance, (int64_t)index);
@@ -94,6 +98,33 @@ struct hv_disk *instance_disks(const struct paths *p, const json_t *instance,
 	}
 	*ret_n = n;
 	return disks;
+}
+
+/* Whether its configuration says where it is (osdef_instance_env()). */
+static bool has_own_path(const json_t *disk)
+{
+	const char *file = json_string_value(
+		json_array_get(json_get(disk, "logical_id"), 1));
+
+	return file != NULL && *file == '/';
+}
+
+int instance_disk_env(const struct paths *p, const json_t *instance,
+		      struct strv *env, struct error *err)
+{
+	const json_t *infos = json_get(instance, "disks_info"), *disk;
+	size_t i;
+
+	json_array_foreach (infos, i, disk) {
+		auto_free char *file = NULL;
+
+		if (has_own_path(disk))
+			continue;
+		if (find_disk(p, disk, &file, err) < 0)
+			return -1;
+		strv_addf(env, "DISK_%zu_PATH=%s", i, file);
+	}
+	return 0;
 }
 
 int instance_start(const struct paths *p, const json_t *instance, bool paused,

@@ -46,4 +46,9 @@ WAITS struct hv_disk *instance_disks(const struct paths *p,
 				     struct error *err);
 void instance_disks_free(struct hv_disk *disks, size_t n);
 
+/* Add to the environment of an OS script where the disks are that only the
+ * storage knows: DISK_<index>_PATH.  -1 with err when one is not set up. */
+WAITS int instance_disk_env(const struct paths *p, const json_t *instance,
+			    struct strv *env, struct error *err);
+
 #endif

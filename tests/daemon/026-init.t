@@ -37,7 +37,7 @@ is "$(find "$GANETI_ROOTDIR" -name config.data -o -name server.pem)" "" \
     "and leaves no half of a cluster"
 
 succeeds "init makes a cluster" gnt-cluster init \
-    --enabled-hypervisors=fake --enabled-disk-templates=diskless \
+    --enabled-hypervisors=fake --enabled-disk-templates=diskless,drbd \
     --defaults bridge=br7,disksize=2g --hypervisor-defaults fake:migration_mode=live \
     --master-netdev=lo -B memory=64m,vcpus=1 -C 3 \
     --maintain-node-health=yes --uid-pool=1000-1009,2000 \
@@ -54,7 +54,8 @@ like "$(cat "$TOP/info")" ' link: br7$' "the older words for defaults"
 like "$(gnt-cluster show-ispecs-cmd)" 'std-specs .*disk-size=2048' "as well"
 for line in 'maintenance of node health: True' 'uid pool: 1000-1009, 2000' \
     'preallocation wipe disks: True' 'install image: /srv/inst.img' \
-    'zeroing image: /srv/zero.img' 'compression tools:' 'user shutdown: True'; do
+    'zeroing image: /srv/zero.img' 'compression tools:' 'user shutdown: True' \
+    'lvm volume group: xenvg' 'drbd usermode helper: /bin/true'; do
     like "$(cat "$TOP/info")" "$line" "info has $line"
 done
 is "$(gnt-job list --no-headers --separator=: -o status,summary)" \

@@ -56,6 +56,7 @@ like "$out" 'provider' "which is said"
 fails "one that is there" add web1 -t ext -n node1 \
     --disk 0:size=8m,provider=attic
 like "$out" "'attic'" "and not another"
+printf '#!/bin/sh\necho "$DISK_0_PATH" >%s\n' "$VC/told" >"$(root node1)/usr/share/ganeti/os/noop/create"
 succeeds "an instance on it" add web1 -t ext -n node1 \
     --disk 0:size=8m,name=root,provider=shelf,colour=green
 like "$(last create)" '^node1 create .*VOL_NAME=[-0-9a-f]+\.ext\.disk0 ' \
@@ -67,6 +68,7 @@ like "$(last open)" '^node1 .*VOL_OPEN_EXCLUSIVE=True' "it is opened alone"
 volume=$(ls "$shelf")
 is "$(readlink "$(root node1)/var/run/ganeti/instance-disks/web1:0")" \
     "$shelf/$volume" "the instance has the device"
+is "$(cat "$VC/told")" "$shelf/$volume" "the OS's script was told where it is"
 is "$(stat -c %s "$shelf/$volume")" 8388608 "of its size"
 succeeds "it grows" m gnt-instance grow-disk web1 0 8m
 like "$(last grow)" 'VOL_NEW_SIZE=16 VOL_SIZE=8' "by its script"

@@ -54,4 +54,24 @@ is "$(m gnt-instance list --no-headers -o status vm1)" running \
     "and is known as running"
 is "$(pid_of vm1)" "$pid" "as the same process"
 succeeds "it can be stopped" m gnt-instance shutdown --timeout=0 vm1
+
+# --- other guests ---
+. "$(dirname "$0")/../lib/container.sh"
+container_needs
+container_tree "$host/root/tree"
+mke2fs -q -F -t ext4 -d "$host/root/tree" "$host/root/disk.img" 6M >/dev/null 2>&1
+container_os "$host/srv/ganeti/os/disk" "$host/usr/share/ganeti/os/noop" /root/disk.img
+m gnt-cluster modify --enabled-hypervisors=kvm,chroot,lxc >/dev/null
+for hv in chroot lxc; do
+    m gnt-instance add -t file -s 8m -o disk -n node2.example.com -H $hv \
+        --no-nics --no-name-check --no-ip-check "g-$hv" >/dev/null 2>&1
+done
+like "$(cat "$host/root/scopes")" \
+    "--slice=gantry-guests.slice --description=Instance g-chroot -- chroot .* start" \
+    "what a chroot starts is in a scope"
+like "$(cat "$host/root/scopes")" \
+    "--slice=gantry-guests.slice --description=Instance g-lxc -- lxc-start" \
+    "so is a container"
+m gnt-instance shutdown --timeout=5 g-chroot >/dev/null 2>&1
+m gnt-instance shutdown --timeout=5 g-lxc >/dev/null 2>&1
 tap_done

@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# A machine for one test on which systemd runs, from the packages of this one:
+# Machines for one test on which systemd runs, from the packages of this one:
 # namespaces (mounts, PIDs, network, name, cgroups), all folders as overlays in
-# memory. Source it after tap.sh. It ends with the test, however that ends, and
-# reaches no network and no file of this machine.
+# memory. Source it after tap.sh. They end with the test, however that ends, and
+# reach no network and no file of this machine.
 
 BOOTED_WAIT_S=60
 booted=
+booted_all= # NAME=PID=FOLDER of each
 
 booted_end() {
-    [ -z "$booted_pid" ] || kill -9 "$booted_pid" 2>/dev/null
+    for booted_one in $booted_all; do
+        booted_one=${booted_one#*=}
+        kill -9 "${booted_one%%=*}" 2>/dev/null
+    done
     wait
-    [ -z "$booted" ] || rm -rf "$booted"
+    for booted_one in $booted_all; do rm -rf "${booted_one##*=}"; done
 }
 
 booted_init() {
     cat >"$booted/boot" <<'END'
 #!/bin/sh
-# boot TOP NAME: be that machine
+# boot TOP NAME ADDRESS: be that machine
 set -e
 top=$1
 mount --make-rprivate /
@@ -55,11 +59,13 @@ rm -f "$root/etc/hosts" "$root/etc/hostname"
 rm -f "$root/usr/sbin/policy-rc.d"
 echo "$2" >"$root/etc/hostname"
 hostname "$2"
-printf '127.0.0.1 localhost\n192.0.2.10 cluster.example.com\n192.0.2.11 %s %s\n' \
-    "$2" "${2%%.*}" >"$root/etc/hosts"
+printf '127.0.0.1 localhost\n192.0.2.10 cluster.example.com\n' >"$root/etc/hosts"
+for n in 1 2 3; do
+    echo "192.0.2.1$n node$n.example.com node$n" >>"$root/etc/hosts"
+done
 ip link set lo up
 ip link add br0 type bridge
-ip address add 192.0.2.11/24 dev br0
+ip address add "$3/24" dev br0
 ip link set br0 up
 mkdir -p "$root/before"
 cd "$root"
@@ -70,7 +76,7 @@ exec /lib/systemd/systemd --log-target=journal >/dev/null 2>&1
 END
 }
 
-# booted_start NAME: what is in $booted/share is /mnt there
+# booted_start NAME [ADDRESS]: what is in $booted/share is /mnt there
 booted_start() {
     [ "$(id -u)" = 0 ] || skip_all "a machine of its own needs root"
     [ -x /lib/systemd/systemd ] || skip_all "systemd is not installed"
@@ -81,8 +87,9 @@ booted_start() {
     mkdir "$booted/m" "$booted/share"
     booted_init
     unshare -m -u -i -n -p -C --fork --kill-child sh "$booted/boot" "$booted" \
-        "$1" >"$booted/log" 2>&1 </dev/null &
+        "$1" "${2-192.0.2.11}" >"$booted/log" 2>&1 </dev/null &
     booted_pid=$!
+    booted_all="$booted_all $1=$booted_pid=$booted"
     until_true "$BOOTED_WAIT_S" booted_is_up ||
         skip_all "systemd does not run in namespaces here: $(tail -n 3 "$booted/log" | tr '\n' ' ')"
 }
@@ -94,9 +101,36 @@ booted_is_up() {
     esac
 }
 
+# booted_use NAME: what follows is about this machine
+booted_use() {
+    for booted_one in $booted_all; do
+        [ "${booted_one%%=*}" = "$1" ] || continue
+        booted=${booted_one##*=}
+        booted_one=${booted_one#*=}
+        booted_pid=${booted_one%%=*}
+    done
+}
+
+# booted_link NAME NAME: their bridges are one network
+booted_link() {
+    booted_use "$1"
+    booted_first=$(booted_init_pid)
+    booted_use "$2"
+    booted_second=$(booted_init_pid)
+    ip link add "to-${2%%.*}" netns "$booted_first" type veth \
+        peer name "to-${1%%.*}" netns "$booted_second"
+    booted ip link set "to-${1%%.*}" master br0 up
+    booted_use "$1"
+    booted ip link set "to-${2%%.*}" master br0 up
+}
+
+booted_init_pid() {
+    tr -d ' ' <"/proc/$booted_pid/task/$booted_pid/children"
+}
+
 # booted COMMAND...: run it there
 booted() {
-    booted_init_pid=$(cat "/proc/$booted_pid/task/$booted_pid/children" | tr -d ' ')
+    booted_init_pid=$(booted_init_pid)
     [ -n "$booted_init_pid" ] || return 255
     nsenter -t "$booted_init_pid" -m -p -u -n -C -i -- env -i HOME=/root LC_ALL=C.UTF-8 \
         PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "$@"

@@ -4,20 +4,23 @@
 # image within IMAGE_WAIT_S (root builds one; it is kept in VM_CACHE).
 
 KIND=vm
-IMAGE_WAIT_S=300
+IMAGE_WAIT_S=${IMAGE_WAIT_S:-300}
 . "$(dirname "$0")/../lib/cluster.sh"
 [ -z "${ON_HOSTS-}" ] || skip_all "it makes hosts itself"
 [ -z "${LEAK_REPORTS-}${COVERAGE-}" ] ||
     skip_all "programs that watch themselves are too slow in emulation"
 vc="$BIN/gnt-vcluster"
 
-# vms_start OPTION...: a cluster of them in $VC
+# vms_start OPTION...: a cluster of them in $VC.  VM_PACKAGES: what the image has
+# besides, names with commas.
 vms_start() {
     VM_CACHE=${VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gantry}
     [ -x /usr/bin/qemu-system-x86_64 ] && [ -x /usr/bin/qemu-img ] ||
         skip_all "QEMU is not installed (qemu-system-x86, qemu-utils)"
-    vms_said=$(timeout "$IMAGE_WAIT_S" "$BIN/gantry-node-image" "$VM_CACHE" "$BIN" 2>&1) ||
+    vms_said=$(timeout "$IMAGE_WAIT_S" "$BIN/gantry-node-image" "$VM_CACHE" "$BIN" \
+        "${VM_PACKAGES-}" 2>&1) ||
         skip_all "no image for virtual machines in $IMAGE_WAIT_S s: $(echo "$vms_said" | tail -1)"
+    [ -z "${VM_PACKAGES-}" ] || set -- --packages "$VM_PACKAGES" "$@"
     cluster_start --cache "$VM_CACHE" "$@"
 }
 

@@ -109,6 +109,17 @@ Test(ssh, what_a_node_missed_comes_with_the_next_round)
 	expect_logins("12 13 21 23");
 }
 
+Test(ssh, a_node_that_was_away_gets_them_when_it_is_back)
+{
+	s.nodes[1].down = true;
+	expect(set_node(NODE3, "master_candidate", false), "success");
+	sim_run(&s, 60000, NULL, NULL);
+	expect_logins("12 13 21 23 32");
+	s.nodes[1].down = false;
+	sim_run(&s, 60000, NULL, NULL);
+	expect_logins("12 13 21 23");
+}
+
 Test(ssh, a_master_that_begins_puts_things_right)
 {
 	s.nodes[1].fail_on = "give";

@@ -160,7 +160,15 @@ Test(ssh_keys, known_hosts_has_all_nodes_under_the_clusters_name)
 	check_hosts("", "{\"n1\": [\"" A "\", \"" C "\"]}",
 		    "cl " A " n1\ncl " C " n1\n");
 	check_hosts("cl " A " n1\ncl " B " n2\n", "{\"n1\": [\"" C "\"]}",
-		    "cl " B " n2\ncl " C " n1\n");
+		    "cl " C " n1\ncl " B " n2\n");
+}
+
+Test(ssh_keys, known_hosts_is_the_same_whoever_has_told_his_keys)
+{
+	check_hosts("cl " B " n2\ncl " A " n1\n", "{}",
+		    "cl " A " n1\ncl " B " n2\n");
+	check_hosts("cl " B " n2\ncl " A " n1\n", "{\"n2\": [\"" B "\"]}",
+		    "cl " A " n1\ncl " B " n2\n");
 }
 
 Test(ssh_keys, known_hosts_forgets_nodes_that_are_gone)

@@ -232,28 +232,50 @@ static bool split_host(const char *line, size_t len, char **ret_id,
 	return true;
 }
 
-char *ssh_keys_known_hosts(const char *old, const char *cluster_name,
-			   const json_t *hosts, const struct strv *names)
+/* The lines of old without a node's name go to out, with the cluster's name of
+ * today; those with one are kept by name. */
+static json_t *sort_old(const char *old, const char *cluster_name,
+			struct buf *out)
 {
-	struct buf out = {0};
-	const char *name;
-	json_t *ids, *id;
-	size_t i, len;
+	json_t *by_name = json_object();
+	size_t len;
 
 	for (; *old != '\0'; old += len) {
 		auto_free char *key = NULL, *node = NULL;
+		json_t *ids;
 
 		len = line_length(old);
 		if (!split_host(old, len, &key, &node))
 			continue;
-		if (*node == '\0')
-			buf_addf(&out, "%s %s\n", cluster_name, key);
-		else if (strv_has(names, node) && !json_get(hosts, node))
-			buf_addf(&out, "%s %s %s\n", cluster_name, key, node);
+		if (*node == '\0') {
+			buf_addf(out, "%s %s\n", cluster_name, key);
+			continue;
+		}
+		ids = json_object_get(by_name, node);
+		if (ids == NULL) {
+			ids = json_array();
+			json_object_set_new(by_name, node, ids);
+		}
+		json_array_append_new(ids, json_string(key));
 	}
-	json_object_foreach (json_unconst(hosts), name, ids)
-		json_array_foreach (ids, i, id)
+	return by_name;
+}
+
+char *ssh_keys_known_hosts(const char *old, const char *cluster_name,
+			   const json_t *hosts, const struct strv *names)
+{
+	struct buf out = {0};
+	auto_json json_t *before = sort_old(old, cluster_name, &out);
+
+	for (size_t k = 0; k < names->n; k++) {
+		const char *name = names->items[k];
+		const json_t *told = json_get(hosts, name);
+		const json_t *ids = told ? told : json_get(before, name);
+
+		for (size_t i = 0; i < json_array_size(ids); i++)
 			buf_addf(&out, "%s %s %s\n", cluster_name,
-				 json_string_value(id), name);
+				 json_string_value(json_array_get(ids, i)),
+				 name);
+	}
 	return buf_steal(&out);
 }

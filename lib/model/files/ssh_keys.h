@@ -63,6 +63,7 @@ char *ssh_keys_public_text(const json_t *keys);
 
 /* known_hosts with the keys of all nodes under the cluster's name, to be freed.
  * hosts is {node name: [identity, ...]} of the nodes that have told their keys.
+ * The order is that of `names`, so that the text depends on the keys alone.
  * For the other nodes in `names` the lines in `old` stay, and so do lines of no
  * particular node, such as Ganeti's, whose nodes share one key. */
 char *ssh_keys_known_hosts(const char *old, const char *cluster_name,

@@ -251,6 +251,10 @@ static void add_sockets(const struct paths *p, struct strv *argv,
 	auto_free char *qmp_path = kvm_file(p, "ctrl", name, ".qmp");
 	auto_free char *serial_path = kvm_file(p, "ctrl", name, ".serial");
 	auto_free char *pid_path = kvm_file(p, "pid", name, "");
+	auto_free char *monitor_path = kvm_file(p, "ctrl", name, ".monitor");
+	auto_free char *monitor_quoted = kvm_quoted(monitor_path);
+	auto_free char *monitor =
+		xprintf("unix:%s,server=on,wait=off", monitor_quoted);
 	auto_free char *qmp_quoted = kvm_quoted(qmp_path);
 	auto_free char *serial_quoted = kvm_quoted(serial_path);
 	auto_free char *qmp = xprintf("unix:%s,server=on,wait=off", qmp_quoted);
@@ -259,6 +263,8 @@ static void add_sockets(const struct paths *p, struct strv *argv,
 
 	add(argv, "-pidfile", pid_path);
 	add(argv, "-qmp", qmp);
+	/* For Ganeti, where it takes the cluster over again. */
+	add(argv, "-monitor", monitor);
 	add(argv, "-serial",
 	    json_bool(hv, "serial_console", true) ? serial : "none");
 }

@@ -103,6 +103,7 @@ void kvm_cleanup(const struct paths *p, const char *name)
 	static const char *const files[][2] = {
 		{"pid", ""},
 		{"ctrl", ".qmp"},
+		{"ctrl", ".monitor"},
 		{"ctrl", ".serial"},
 		{"ctrl", ".qga"},
 		{"ctrl", ".events.in"},

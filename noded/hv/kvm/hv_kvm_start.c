@@ -96,7 +96,6 @@ static WAITS int run_program(const struct paths *p, const char *name,
 			     const struct strv *argv,
 			     const struct kvm_taps *taps, struct error *err)
 {
-	auto_free char *what = xprintf("Instance %s", name);
 	auto_proc struct proc_result result = {0};
 	auto_strv struct strv words = {0};
 	size_t n_fds;
@@ -108,9 +107,7 @@ static WAITS int run_program(const struct paths *p, const char *name,
 	};
 	char how[PROC_HOW_MAX];
 
-	scope_add_words(p, what, &words);
-	for (size_t i = 0; i < argv->n; i++)
-		strv_add(&words, argv->items[i]);
+	scope_of_instance(p, name, (const char *const *)argv->items, &words);
 	spec.argv = (const char *const *)words.items;
 	if (proc_run(&spec, &result, err) < 0)
 		return -1;

@@ -14,6 +14,7 @@
 #include "lib/json/json.h"
 #include "noded/hv/hv_mount.h"
 #include "noded/hv/lxc/hv_lxc.h"
+#include "noded/hv/scope.h"
 
 #define START_MS 120000
 #define LOG_MAX (4 * 1024 * 1024)
@@ -90,14 +91,16 @@ static WAITS int run_start(const struct paths *p, const char *name,
 		log,	     "-l",   "DEBUG",
 		"-f",	     config, "-d",
 		NULL};
+	auto_strv struct strv words = {0};
 	/* Not to pipes, which the container's own process would hold. */
-	const struct proc_spec spec = {
-		.argv = argv, .timeout_ms = START_MS, .output_file = log};
+	struct proc_spec spec = {.timeout_ms = START_MS, .output_file = log};
 	auto_proc struct proc_result result = {0};
 	size_t before = size_of(log);
 	auto_free char *errors = NULL;
 	char how[PROC_HOW_MAX];
 
+	scope_of_instance(p, name, argv, &words);
+	spec.argv = (const char *const *)words.items;
 	if (proc_run(&spec, &result, err) < 0)
 		return error_wrap(err, "lxc-start (package lxc)");
 	if (proc_succeeded(&result))

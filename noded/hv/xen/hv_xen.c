@@ -12,31 +12,29 @@
 #include "lib/base/fs.h"
 #include "lib/event/proc.h"
 #include "lib/json/json.h"
+#include "noded/hv/scope.h"
 #include "noded/scripts/script.h"
 
-#define WORDS_MAX 12
 #define DOM0 "Domain-0"
 /* What says on a running host that it is Xen's. */
 #define RUNNING_TYPE "/sys/hypervisor/type"
 
-int xen_xl(const char *const *words, unsigned timeout_ms, char **ret_out,
-	   struct error *err)
+static WAITS int run_xl(const char *verb, const struct strv *argv,
+			unsigned timeout_ms, char **ret_out, struct error *err)
 {
-	const char *argv[WORDS_MAX + 2] = {XEN_COMMAND};
-	const struct proc_spec spec = {.argv = argv, .timeout_ms = timeout_ms};
+	const struct proc_spec spec = {.argv = (const char *const *)argv->items,
+				       .timeout_ms = timeout_ms};
 	auto_proc struct proc_result result = {0};
 	auto_free char *said = NULL;
 	char how[PROC_HOW_MAX];
 
-	for (size_t i = 0; words[i] != NULL && i < WORDS_MAX; i++)
-		argv[i + 1] = words[i];
 	if (proc_run(&spec, &result, err) < 0)
 		return error_wrap(err, "%s (of Xen, package xen-utils)",
 				  XEN_COMMAND);
 	if (!proc_succeeded(&result)) {
 		said = script_text(result.err, result.err_len, true);
 		return error_set(err, ERR_HYPERVISOR, NULL, "%s %s %s: %s",
-				 XEN_COMMAND, words[0], proc_how(&result, how),
+				 XEN_COMMAND, verb, proc_how(&result, how),
 				 said);
 	}
 	if (ret_out != NULL) {
@@ -44,6 +42,29 @@ int xen_xl(const char *const *words, unsigned timeout_ms, char **ret_out,
 		*ret_out = xstrdup(result.out);
 	}
 	return 0;
+}
+
+int xen_xl(const char *const *words, unsigned timeout_ms, char **ret_out,
+	   struct error *err)
+{
+	auto_strv struct strv argv = {0};
+
+	strv_add(&argv, XEN_COMMAND);
+	for (size_t i = 0; words[i] != NULL; i++)
+		strv_add(&argv, words[i]);
+	return run_xl(words[0], &argv, timeout_ms, ret_out, err);
+}
+
+int xen_create(const struct paths *p, const char *name,
+	       const char *const *words, unsigned timeout_ms, struct error *err)
+{
+	const char *const command[] = {XEN_COMMAND, NULL};
+	auto_strv struct strv argv = {0};
+
+	scope_of_instance(p, name, command, &argv);
+	for (size_t i = 0; words[i] != NULL; i++)
+		strv_add(&argv, words[i]);
+	return run_xl(words[0], &argv, timeout_ms, NULL, err);
 }
 
 /* --- looking --- */

@@ -18,6 +18,12 @@
 WAITS int xen_xl(const char *const *words, unsigned timeout_ms, char **ret_out,
 		 struct error *err);
 
+/* The same in a scope of the instance: what it leaves behind, as it watches the
+ * domain, is none of the daemon's. */
+WAITS int xen_create(const struct paths *p, const char *name,
+		     const char *const *words, unsigned timeout_ms,
+		     struct error *err);
+
 /* --- what xl prints (hv_xen_text.c) --- */
 
 struct xen_domain {

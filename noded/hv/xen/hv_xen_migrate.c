@@ -17,6 +17,7 @@
 #include "lib/base/log.h"
 #include "lib/event/proc.h"
 #include "lib/json/json.h"
+#include "noded/hv/scope.h"
 #include "noded/hv/xen/hv_xen.h"
 
 #define CONFIG_MAX (256 * 1024)
@@ -199,7 +200,8 @@ int xen_accept(const struct paths *p, const json_t *instance,
 	auto_free char *listen = NULL;
 	const char *argv[] = {"socat", "-b524288", NULL, "EXEC:" RECEIVER,
 			      NULL};
-	const struct proc_spec spec = {.argv = argv, .detached = true};
+	auto_strv struct strv words = {0};
+	struct proc_spec spec = {.detached = true};
 	auto_proc struct proc_result result = {0};
 
 	(void)disks, (void)n_disks, (void)info;
@@ -211,6 +213,8 @@ int xen_accept(const struct paths *p, const json_t *instance,
 			 *address == '[' ? "6" : "", port_of(instance), address,
 			 ACCEPT_S);
 	argv[2] = listen;
+	scope_of_instance(p, json_str(instance, "name", ""), argv, &words);
+	spec.argv = (const char *const *)words.items;
 	if (proc_run(&spec, &result, err) < 0 ||
 	    note_receiver(p, result.pid, json_str(instance, "name", ""), err) <
 		    0)

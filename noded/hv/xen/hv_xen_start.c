@@ -83,7 +83,8 @@ static WAITS int create(const struct paths *p, const char *name, bool paused,
 	const char *const running[] = {"create", file, NULL};
 	const char *const waiting[] = {"create", "-p", file, NULL};
 
-	if (xen_xl(paused ? waiting : running, CREATE_MS, NULL, err) == 0)
+	if (xen_create(p, name, paused ? waiting : running, CREATE_MS, err) ==
+	    0)
 		return 0;
 	return keep_config(p, name, err);
 }
