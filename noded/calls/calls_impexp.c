@@ -14,6 +14,7 @@
 #include "noded/core/noded.h"
 #include "noded/instance/transfer.h"
 #include "noded/scripts/exports.h"
+#include "noded/scripts/lent.h"
 #include "noded/scripts/osdef.h"
 #include "noded/scripts/script.h"
 #include "noded/storage/bdev.h"
@@ -58,12 +59,31 @@ static WAITS char *disk_path(struct call *c, const json_t *disk,
 static WAITS int raw_end(struct call *c, const json_t *args, json_t *spec,
 			 struct error *err)
 {
-	auto_free char *local = disk_path(c, json_array_get(args, 0), err);
+	const json_t *disk = json_array_get(args, 0);
+	auto_free char *local = disk_path(c, disk, err);
+	auto_free char *at = NULL;
 
 	if (local == NULL)
 		return -1;
 	json_set_str(spec, "kind", "raw");
 	json_set_str(spec, "path", local);
+	if (!lent_needed(disk))
+		return 0;
+	at = lent_path(c->paths, disk);
+	json_set_str(spec, "lent_at", at);
+	return fs_mkdirs(path(c->paths, PATH_LENT_DISKS_DIR), 0700, err);
+}
+
+/* The words in front of a script that works on this image. */
+static int lend(struct call *c, const json_t *disk, const char *image,
+		struct strv *argv, struct error *err)
+{
+	auto_free char *impexp = noded_find_program("gantry-impexp", err);
+
+	if (impexp == NULL || lent_begin(c->paths, impexp, argv, err) < 0)
+		return -1;
+	lent_add(c->paths, disk, image, argv);
+	lent_end(argv);
 	return 0;
 }
 
@@ -73,10 +93,10 @@ static WAITS int script_end(struct call *c, const json_t *instance,
 {
 	const char *what = import ? "IMPORT" : "EXPORT";
 	int64_t index = json_integer_value(json_array_get(args, 1));
-	auto_free char *local = disk_path(c, json_array_get(args, 0), err);
+	const json_t *disk = json_array_get(args, 0);
+	auto_free char *local = disk_path(c, disk, err), *shown = NULL;
 	auto_osdef struct osdef def = {0};
-	auto_strv struct strv env = {0};
-	auto_free char *program = NULL;
+	auto_strv struct strv env = {0}, argv = {0};
 
 	if (local == NULL ||
 	    osdef_find(c->paths, json_str(instance, "os", ""), &def, err) < 0 ||
@@ -86,12 +106,15 @@ static WAITS int script_end(struct call *c, const json_t *instance,
 	if (osdef_copies_raw(&def))
 		return raw_end(c, args, spec, err);
 	osdef_instance_env(c->paths, &def, instance, 0, &env);
-	strv_addf(&env, "%s_DEVICE=%s", what, local);
-	strv_addf(&env, "%s_DISK_PATH=%s", what, local);
+	shown = lent_needed(disk) ? lent_path(c->paths, disk) : xstrdup(local);
+	strv_addf(&env, "%s_DEVICE=%s", what, shown);
+	strv_addf(&env, "%s_DISK_PATH=%s", what, shown);
 	strv_addf(&env, "%s_INDEX=%jd", what, (intmax_t)index);
-	program = xprintf("%s/%s", def.folder, import ? "import" : "export");
+	if (lent_needed(disk) && lend(c, disk, local, &argv, err) < 0)
+		return -1;
+	strv_addf(&argv, "%s/%s", def.folder, import ? "import" : "export");
 	json_set_str(spec, "kind", "script");
-	json_object_set_new(spec, "argv", json_make("[s]", program));
+	json_object_set_new(spec, "argv", json_from_strv(&argv));
 	json_object_set_new(spec, "env", json_from_strv(&env));
 	json_set_str(spec, "cwd", def.folder);
 	return 0;

@@ -62,7 +62,10 @@ struct impexp_spec {
 	int connect_timeout_s;
 	const json_t *tool; /* argv, or NULL */
 	enum impexp_kind kind;
-	const char *path;   /* raw, file */
+	const char *path; /* raw, file */
+	/* Where what is in the image at `path` is shown (lend.h); NULL: it is
+	 * no image. */
+	const char *lent_at;
 	bool sparse;	    /* zeros are not sent (impexp_copy.c) */
 	const json_t *argv; /* script */
 	const json_t *env;

@@ -91,6 +91,15 @@ static char *line_with_disk(const char *hvparams, const char *object)
 	return rc < 0 ? NULL : strv_join(&argv, " ");
 }
 
+Test(hv_kvm_args, an_image_is_opened_as_what_it_is)
+{
+	auto_free char *line = line_with_disk(
+		"{}", "{\"dev_type\": \"file\", \"mode\": \"rw\", "
+		      "\"params\": {\"format\": \"qcow2\"}}");
+
+	has(line, ",format=qcow2,if=none,");
+}
+
 Test(hv_kvm_args, a_disk_may_be_read_only)
 {
 	auto_free char *line = line_with_disk("{}", "{\"mode\": \"ro\"}");

@@ -284,6 +284,7 @@ static json_t *plan_disk(struct lu *lu, const struct conversion *c, size_t i,
 		.folder = folder,
 		.driver = c->op->file_driver,
 		.instance = inst_uuid(c->inst),
+		.hypervisor = inst_hypervisor(c->inst),
 		.primary = inst_primary_node(c->inst),
 		.secondary = c->secondary,
 	};

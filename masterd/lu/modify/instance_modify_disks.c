@@ -47,6 +47,7 @@ static json_t *new_disk(struct lu *lu, const char *template,
 			       .folder = folder,
 			       .driver = op->file_driver,
 			       .instance = inst_uuid(inst),
+			       .hypervisor = inst_hypervisor(inst),
 			       .primary = inst_primary_node(inst)};
 
 	config_instance_secondaries(lu->m->config, inst, &others);

@@ -293,6 +293,12 @@ static bool is_read_only(const json_t *disk)
 	return strcmp(json_str(disk, "mode", "rw"), "ro") == 0;
 }
 
+/* Given, never guessed from data that a guest has written. */
+static const char *disk_format(const json_t *disk)
+{
+	return json_str(json_get(disk, "params"), "format", "raw");
+}
+
 char *kvm_drive(const struct paths *p, const json_t *hv,
 		const struct hv_disk *disk, const char *id)
 {
@@ -301,10 +307,8 @@ char *kvm_drive(const struct paths *p, const json_t *hv,
 	auto_free char *file = kvm_quoted(disk->path);
 	struct buf drive = {0};
 
-	/* The format is given, never guessed from data that a guest has
-	 * written. */
-	buf_addf(&drive, "file=%s,format=raw,if=none,id=%s,aio=%s", file, id,
-		 disk_aio(hv));
+	buf_addf(&drive, "file=%s,format=%s,if=none,id=%s,aio=%s", file,
+		 disk_format(disk->disk), id, disk_aio(hv));
 	if (strcmp(cache, "default") != 0)
 		buf_addf(&drive, ",cache=%s", cache);
 	if (strcmp(discard, "default") != 0)
@@ -329,8 +333,8 @@ json_t *kvm_blockdev(const struct paths *p, const json_t *hv,
 	const char *discard = json_str(hv, "disk_discard", "default");
 	json_t *node = json_make(
 		"{s:s, s:s, s:b, s:{s:b}, s:{s:s, s:s, s:s, s:b, s:{s:b}}}",
-		"driver", "raw", "node-name", id, "read-only", read_only,
-		"cache", "direct", direct, "file", "driver",
+		"driver", disk_format(disk->disk), "node-name", id, "read-only",
+		read_only, "cache", "direct", direct, "file", "driver",
 		is_device(disk->path) ? "host_device" : "file", "filename",
 		disk->path, "aio", disk_aio(hv), "read-only", read_only,
 		"cache", "direct", direct);
