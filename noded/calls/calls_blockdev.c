@@ -120,7 +120,7 @@ call_blockdev_assemble(struct call *c,
 	link = bdev_link_path(c->paths, instance, args->index);
 	virtual_file = paths_virtual(c->paths, file);
 	virtual_link = paths_virtual(c->paths, link);
-	uri = class->uri != NULL ? class->uri(args->disk) : NULL;
+	uri = bdev_uri(args->disk);
 	return json_make("[s, s, s?]", virtual_file, virtual_link, uri);
 }
 

@@ -23,6 +23,8 @@
 struct hv_disk {
 	const json_t *disk; /* its object */
 	char *path;	    /* of the file or device, with the root */
+	/* Where QEMU opens it itself in place of the path; NULL: nowhere. */
+	char *uri;
 };
 
 /* Who wants something done: a master, which another one may replace while a
@@ -56,6 +58,7 @@ struct hv_plug {
 	bool is_disk;	      /* else a NIC */
 	const json_t *device; /* its object */
 	const char *path;     /* of a disk that is added, else NULL */
+	const char *uri;      /* as that of struct hv_disk */
 	size_t seq;	      /* its index in the instance */
 	const struct hv_caller *caller;
 };

@@ -52,7 +52,7 @@ WAITS int instance_need_running(const struct paths *p, const json_t *instance,
 void instance_disks_free(struct hv_disk *disks, size_t n)
 {
 	for (size_t i = 0; disks != NULL && i < n; i++)
-		free(disks[i].path);
+		free(disks[i].path), free(disks[i].uri);
 	free(disks);
 }
 
@@ -89,6 +89,7 @@ struct hv_disk *instance_disks(const struct paths *p, const json_t *instance,
 
 	json_array_foreach (infos, i, disk) {
 		disks[i].disk = disk;
+		disks[i].uri = bdev_uri(disk);
 		if (look_up_disk(p, name, i, disk, &disks[i].path, err) < 0) {
 			instance_disks_free(disks, n);
 			return NULL;

@@ -76,6 +76,19 @@ WAITS json_t *bdev_status(const struct paths *p, const json_t *disk,
 	return class->status(p, disk, look != NULL ? look : &own, err);
 }
 
+char *bdev_uri(const json_t *disk)
+{
+	const char *access =
+		json_str(json_get(disk, "params"), "access", "kernelspace");
+	struct error ignored;
+	const struct bdev_class *class = bdev_of(disk, &ignored);
+
+	return class != NULL && class->uri != NULL &&
+			       strcmp(access, "userspace") == 0
+		       ? class->uri(disk)
+		       : NULL;
+}
+
 char *bdev_link_path(const struct paths *p, const char *instance, int64_t index)
 {
 	return xprintf("%s/%s:%" PRId64, path(p, PATH_INSTANCE_DISKS_DIR),

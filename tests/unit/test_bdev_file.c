@@ -375,8 +375,8 @@ Test(bdev_file, links_lead_to_disks_until_they_are_shut_down)
 
 Test(bdev_file, other_types_are_refused_by_name)
 {
-	auto_json json_t *disk = test_disk("rbd", DISK);
+	auto_json json_t *disk = test_disk("nosuch", DISK);
 
 	cr_assert_null(bdev_of(disk, &err));
-	cr_assert_not_null(strstr(err.text, "'rbd'"));
+	cr_assert_not_null(strstr(err.text, "'nosuch'"));
 }

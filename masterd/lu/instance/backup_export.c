@@ -34,8 +34,9 @@ struct export
 	bool stopped; /* we have stopped it */
 	bool zeroes;  /* its free space, before: */
 	struct helper helper;
-	bool dark;	   /* the helper stopped its disks */
-	bool active;	   /* we started its disks */
+	bool dark;   /* the helper stopped its disks */
+	bool active; /* we started its disks */
+	bool can_snapshot;
 	bool began;	   /* there may be files on the target */
 	json_t *snapshots; /* of its disks, or NULL */
 };
@@ -100,8 +101,21 @@ static int check_options(const struct op_backup_export *op, struct error *err)
 
 static bool makes_snapshots(struct lu *lu)
 {
-	return snapshots_can(
-		config_instance_template(lu->m->config, export_of(lu)->inst));
+	return export_of(lu)->can_snapshot;
+}
+
+/* A node daemon of Ganeti's makes snapshots of volumes alone. */
+static WAITS void look_for_snapshots(struct lu *lu)
+{
+	struct export *e = export_of(lu);
+	const char *template = config_instance_template(lu->m->config, e->inst);
+	auto_json json_t *node =
+		json_ref(config_get(lu->m->config, CONFIG_NODE, e->source));
+	bool can = snapshots_can(template);
+
+	if (can && !template_is_on_volumes(template))
+		can = node != NULL && !noderpc_is_ganetis(lu->m->rpc, node);
+	e->can_snapshot = can;
 }
 
 /* A running instance has to be stopped while its disks are copied, if their
@@ -198,6 +212,7 @@ static WAITS int export_check(struct lu *lu, struct error *err)
 				 lu_node_name(lu, e->target));
 	if (inst_check_node(lu, e->target, false, err) < 0)
 		return -1;
+	look_for_snapshots(lu);
 	if (check_script(lu, err) < 0 || check_sleep(lu, err) < 0)
 		return -1;
 	return check_zeroing(lu, err);

@@ -12,7 +12,7 @@
 
 bool snapshots_can(const char *template)
 {
-	return template_is_on_volumes(template);
+	return template_get(template)->snapshots;
 }
 
 /* The volume that holds the data of a disk. */

@@ -166,7 +166,7 @@ static int attach_disk(struct lu *lu, size_t i, const json_t *given,
 	    check_attach(lu, disk, err) < 0)
 		return -1;
 	own = json_copy(json_unconst(disk));
-	if (template_is_file(disk_dev_type(disk))) {
+	if (template_get(disk_dev_type(disk))->named == NAMED_AS_FILE) {
 		auto_json json_t *here =
 			new_disk(lu, disk_dev_type(disk), disk, i, err);
 
