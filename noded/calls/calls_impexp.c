@@ -198,6 +198,9 @@ static int add_options(const json_t *opts, bool import, json_t *spec,
 				 "their own, are not available in this "
 				 "version");
 	add_magic(opts, spec);
+	if (json_int(opts, "bandwidth_limit", 0) > 0)
+		json_set_int(spec, "bandwidth_limit",
+			     json_int(opts, "bandwidth_limit", 0));
 	json_set_int(spec, "connect_timeout",
 		     json_int(opts, "connect_timeout", CONNECT_TIMEOUT_S));
 	return add_tool(opts, import, spec, err);

@@ -60,7 +60,8 @@ struct impexp_spec {
 	const char *instance_disks; /* links to disks that are in use */
 	int64_t limit;		    /* the size of the disk; 0: no limit */
 	int connect_timeout_s;
-	const json_t *tool; /* argv, or NULL */
+	int64_t bandwidth_mib; /* of the network, in a second; 0: no limit */
+	const json_t *tool;    /* argv, or NULL */
 	enum impexp_kind kind;
 	const char *path; /* raw, file */
 	/* Where what is in the image at `path` is shown (lend.h); NULL: it is

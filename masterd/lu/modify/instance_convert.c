@@ -363,6 +363,7 @@ static WAITS int copy_one(struct lu *lu, const struct conversion *c,
 		.from = from,
 		.to = to,
 		.compress = "none",
+		.bandwidth_mib = c->op->bandwidth_limit,
 	};
 
 	lu_feedback(lu, " - copying data from disk %zu (%s), size %jdM", i,
