@@ -387,6 +387,72 @@ Test(bdev_plain, each_field_may_be_missing_or_absurd)
 		}
 }
 
+/* Calls `check` with the row as each of its values is missing or absurd. */
+static void spoil(const char *text, void (*check)(const json_t *rows))
+{
+	static const char *const absurd[] = {"\"\"",	  "\"x\"",   "\"-5\"",
+					     "\"1e400\"", "\"nan\"", "null",
+					     "[]",	  "-7",	     "9e18"};
+	struct error err;
+	auto_json json_t *whole = json_parse(text, strlen(text), &err);
+	const char *key;
+	json_t *value;
+
+	cr_assert_not_null(whole, "%s", err.text);
+	json_object_foreach (whole, key, value)
+		for (size_t i = 0; i <= ARRAY_SIZE(absurd); i++) {
+			auto_json json_t *row = json_copy(whole);
+			auto_json json_t *rows = json_make("[O]", row);
+
+			if (i == ARRAY_SIZE(absurd))
+				json_object_del(row, key);
+			else
+				json_object_set_new(row, key,
+						    json_loads(absurd[i],
+							       JSON_DECODE_ANY,
+							       NULL));
+			check(rows);
+		}
+	(void)value;
+}
+
+static void check_group(const json_t *rows)
+{
+	double mib = -1, free_mib = -1;
+	struct error err;
+	int rc = lvm_group_space(rows, "xenvg", &mib, &free_mib, &err);
+	auto_json json_t *sizes = lvm_group_sizes(rows);
+
+	cr_expect(rc != 1 || (free_mib >= 0 && free_mib <= mib), "%f %f", mib,
+		  free_mib);
+	cr_expect_leq(json_object_size(sizes), 1);
+}
+
+Test(bdev_plain, each_field_of_a_group_may_be_missing_or_absurd)
+{
+	spoil("{\"vg_name\":\"xenvg\", \"vg_size\":\"1073741824\", "
+	      "\"vg_free\":\"1006632960\", \"vg_attr\":\"wz--n-\"}",
+	      check_group);
+}
+
+static void check_physical(const json_t *rows)
+{
+	size_t n = 0;
+	auto_free struct lvm_pv *pvs = lvm_pvs_of(rows, "xenvg", true, &n);
+	auto_json json_t *shared = lvm_shared_pvs(rows, rows, NULL);
+
+	for (size_t i = 0; i < n; i++)
+		cr_expect(*pvs[i].name == '/' && pvs[i].free_mib >= 0 &&
+			  pvs[i].free_mib <= pvs[i].mib);
+	cr_expect_geq(lvm_pv_usable_mib(pvs, n), 0);
+	cr_expect_eq(json_array_size(shared), 0);
+}
+
+Test(bdev_plain, each_field_of_a_physical_volume_may_be_missing_or_absurd)
+{
+	spoil(PV("/dev/vdb", "1006632960"), check_physical);
+}
+
 Test(bdev_plain, a_report_that_is_none_is_an_error)
 {
 	static const char *const bad[] = {"", "[]", "{\"report\":7}", "lvs 2",
