@@ -71,6 +71,7 @@ static WAITS int raw_end(struct call *c, const json_t *args, json_t *spec,
 		return 0;
 	at = lent_path(c->paths, disk);
 	json_set_str(spec, "lent_at", at);
+	json_set_str(spec, "snapshot", lent_snapshot(disk));
 	return fs_mkdirs(path(c->paths, PATH_LENT_DISKS_DIR), 0700, err);
 }
 

@@ -129,6 +129,13 @@ struct hv_class {
 	WAITS int (*hotplug)(const struct paths *p, const json_t *instance,
 			     const struct hv_plug *plug, struct error *err);
 
+	/* Keep what is on a disk of this instance, which runs and has the image
+	 * open, as a snapshot inside of it, in place of one of that name; or
+	 * (not keep) only let that go.  NULL: nobody has images open. */
+	WAITS int (*snapshot)(const struct paths *p, const char *name,
+			      const json_t *disk, const char *snapshot,
+			      bool keep, struct error *err);
+
 	/* How to reach the console: the members of Ganeti's InstanceConsole
 	 * except "instance"; to be freed. */
 	json_t *(*console)(const struct paths *p, const json_t *instance,

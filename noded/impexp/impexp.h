@@ -67,8 +67,9 @@ struct impexp_spec {
 	/* Where what is in the image at `path` is shown (lend.h); NULL: it is
 	 * no image. */
 	const char *lent_at;
-	bool sparse;	    /* zeros are not sent (impexp_copy.c) */
-	const json_t *argv; /* script */
+	const char *snapshot; /* of the image; NULL: as it is now */
+	bool sparse;	      /* zeros are not sent (impexp_copy.c) */
+	const json_t *argv;   /* script */
 	const json_t *env;
 	const char *cwd;
 };

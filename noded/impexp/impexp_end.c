@@ -98,7 +98,8 @@ int impexp_end_run(const struct impexp_spec *spec, int fd,
 	int rc;
 
 	if (spec->lent_at != NULL &&
-	    lend_begin(spec->path, spec->import, spec->lent_at, &lent, err) < 0)
+	    lend_begin(spec->path, spec->snapshot, spec->import, spec->lent_at,
+		       &lent, err) < 0)
 		return -1;
 	rc = copy(spec, fd, s, err);
 	if (lend_end(&lent, &other) < 0 && rc == 0) {

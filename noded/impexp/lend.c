@@ -2,7 +2,10 @@
 /* The daemon writes its PID file when it shows the image, and says in the file
  * AT.err why it cannot.  SIGTERM makes it write everything to the image and
  * take the file away; it is told so by us, or by the kernel when we die.  It is
- * in a session of its own, as who ends us kills our process group. */
+ * in a session of its own, as who ends us kills our process group.
+ *
+ * It cannot open snapshots.  qemu-nbd can, and passes on to it what is in one,
+ * by a socket beside the file. */
 #include "noded/impexp/lend.h"
 
 #include <errno.h>
@@ -25,11 +28,15 @@
 #include "lib/json/json.h"
 
 #define PROGRAM "qemu-storage-daemon"
+#define NBD_PROGRAM "qemu-nbd"
 #define BEGIN_MS 20000
 /* It writes what it has not written yet. */
 #define END_MS 600000
 #define POLL_MS 5
 #define ERROR_MAX 2000
+#define FOLDER_FD 3
+/* IMAGE SNAPSHOT AT */
+#define WORDS_EACH 3
 
 static char *beside(const char *at, const char *ending)
 {
@@ -40,9 +47,11 @@ static void forget_files(const char *at)
 {
 	auto_free char *pid_file = beside(at, ".pid");
 	auto_free char *err_file = beside(at, ".err");
+	auto_free char *socket = beside(at, ".nbd");
 
 	unlink(pid_file);
 	unlink(err_file);
+	unlink(socket);
 	unlink(at);
 }
 
@@ -74,6 +83,25 @@ static char *drive(const char *image, bool writable)
 	return json_text(node);
 }
 
+/* The socket, from the open folder of `at`: the kernel takes short paths only,
+ * qemu-nbd absolute ones. */
+static char *socket_of(const char *at)
+{
+	return xprintf("/proc/self/fd/%d%s.nbd", FOLDER_FD, strrchr(at, '/'));
+}
+
+/* The same of what qemu-nbd opens. */
+static char *nbd_drive(const char *at)
+{
+	auto_free char *socket = socket_of(at);
+	auto_json json_t *node =
+		json_make("{s:s, s:s, s:b, s:{s:s, s:s}}", "driver", "nbd",
+			  "node-name", "disk", "read-only", 1, "server", "type",
+			  "unix", "path", socket);
+
+	return json_text(node);
+}
+
 static char *export(const char *at, bool writable)
 {
 	auto_json json_t *shown =
@@ -84,14 +112,15 @@ static char *export(const char *at, bool writable)
 	return json_text(shown);
 }
 
-static void run_daemon(const char *image, bool writable, const char *at)
+/* In a child: a process that goes on when our group is killed, and ends when we
+ * do.  It has the folder of `at` open. */
+static void go_apart(const char *at)
 {
-	auto_free char *pid_file = beside(at, ".pid");
+	auto_free char *folder = xstrndup(at, (size_t)(strrchr(at, '/') - at));
 	auto_free char *err_file = beside(at, ".err");
-	auto_free char *blockdev = drive(image, writable);
-	auto_free char *shown = export(at, writable);
+	int folder_fd = open(folder, O_RDONLY | O_DIRECTORY);
 	int null_fd = open("/dev/null", O_RDWR);
-	int err_fd = open(err_file, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	int err_fd = open(err_file, O_WRONLY | O_CREAT | O_APPEND, 0600);
 	sigset_t none;
 
 	setsid();
@@ -101,7 +130,17 @@ static void run_daemon(const char *image, bool writable, const char *at)
 	dup2(null_fd, STDIN_FILENO);
 	dup2(null_fd, STDOUT_FILENO);
 	dup2(err_fd, STDERR_FILENO);
-	close_range(STDERR_FILENO + 1, ~0u, 0);
+	if (folder_fd != FOLDER_FD)
+		dup2(folder_fd, FOLDER_FD);
+	close_range(FOLDER_FD + 1, ~0u, 0);
+}
+
+static void run_daemon(const char *blockdev, bool writable, const char *at)
+{
+	auto_free char *pid_file = beside(at, ".pid");
+	auto_free char *shown = export(at, writable);
+
+	go_apart(at);
 	execlp(PROGRAM, PROGRAM, "--blockdev", blockdev, "--export", shown,
 	       "--pidfile", pid_file, NULL);
 	fprintf(stderr,
@@ -130,15 +169,35 @@ static int did_not_begin(const char *image, const char *at, struct error *err)
 			 image, str_empty(text) ? PROGRAM " hangs" : text);
 }
 
-static int wait_begun(const char *image, const char *at, pid_t pid,
-		      struct error *err)
+/* --persistent: it would end with the first connection, which may be a look. */
+static void run_nbd(const char *image, const char *snapshot, const char *at)
 {
-	auto_free char *pid_file = beside(at, ".pid");
+	auto_free char *socket = socket_of(at);
+	auto_free char *name = xprintf("snapshot.name=%s", snapshot);
+	auto_json json_t *node = json_make("{s:s, s:b, s:{s:s, s:s}}", "driver",
+					   "qcow2", "force-share", 1, "file",
+					   "driver", "file", "filename", image);
+	auto_free char *json = json_text(node);
+	auto_free char *options = xprintf("json:%s", json);
+
+	go_apart(at);
+	execlp(NBD_PROGRAM, NBD_PROGRAM, "--read-only", "--persistent",
+	       "--socket", socket, "--load-snapshot", name, options, NULL);
+	fprintf(stderr, "there is no " NBD_PROGRAM " on this node (Debian's "
+			"package qemu-utils)\n");
+	_exit(1);
+}
+
+/* Wait for the file that says that the process is ready. */
+static int wait_file(const char *image, const char *at, const char *ending,
+		     pid_t pid, struct error *err)
+{
+	auto_free char *file = beside(at, ending);
 
 	for (int waited = 0; waited < BEGIN_MS; waited += POLL_MS) {
 		if (waitpid(pid, NULL, WNOHANG) == pid)
 			return did_not_begin(image, at, err);
-		if (fs_exists(pid_file))
+		if (fs_exists(file))
 			return 0;
 		pause_ms(POLL_MS);
 	}
@@ -147,29 +206,59 @@ static int wait_begun(const char *image, const char *at, pid_t pid,
 	return did_not_begin(image, at, err);
 }
 
-int lend_begin(const char *image, bool writable, const char *at,
-	       struct lend *ret, struct error *err)
+static int begin_nbd(const char *image, const char *snapshot, struct lend *l,
+		     struct error *err)
 {
-	pid_t pid;
+	pid_t pid = fork();
 
-	if (make_file(at, err) < 0)
-		return -1;
-	pid = fork();
 	if (pid == 0)
-		run_daemon(image, writable, at);
-	if (pid < 0) {
-		forget_files(at);
+		run_nbd(image, snapshot, l->at);
+	if (pid < 0)
 		return error_set(err, ERR_SYSTEM, NULL,
-				 "Cannot start " PROGRAM ": %s",
+				 "Cannot start a "
+				 "process: %s",
 				 strerror(errno));
-	}
-	if (wait_begun(image, at, pid, err) < 0) {
-		umount2(at, MNT_DETACH);
-		forget_files(at);
+	if (wait_file(image, l->at, ".nbd", pid, err) < 0)
 		return -1;
-	}
-	*ret = (struct lend){.at = xstrdup(at), .pid = pid};
+	l->nbd = pid;
 	return 0;
+}
+
+static int begin_daemon(const char *image, bool writable, struct lend *l,
+			struct error *err)
+{
+	auto_free char *blockdev =
+		l->nbd != 0 ? nbd_drive(l->at) : drive(image, writable);
+	pid_t pid = fork();
+
+	if (pid == 0)
+		run_daemon(blockdev, writable, l->at);
+	if (pid < 0)
+		return error_set(err, ERR_SYSTEM, NULL,
+				 "Cannot start a "
+				 "process: %s",
+				 strerror(errno));
+	if (wait_file(image, l->at, ".pid", pid, err) < 0)
+		return -1;
+	l->pid = pid;
+	return 0;
+}
+
+int lend_begin(const char *image, const char *snapshot, bool writable,
+	       const char *at, struct lend *ret, struct error *err)
+{
+	struct lend l = {.at = xstrdup(at)};
+	bool old = snapshot != NULL && *snapshot != '\0';
+	struct error ignored;
+
+	if (make_file(at, err) == 0 &&
+	    (!old || begin_nbd(image, snapshot, &l, err) == 0) &&
+	    begin_daemon(image, writable && !old, &l, err) == 0) {
+		*ret = l;
+		return 0;
+	}
+	lend_end(&l, &ignored);
+	return -1;
 }
 
 /* --- end --- */
@@ -189,16 +278,28 @@ static int wait_ended(pid_t pid)
 	return -1;
 }
 
+/* A process that may not be; how it ended. */
+static int end_one(pid_t *pid)
+{
+	int status;
+
+	if (*pid == 0)
+		return 0;
+	kill(*pid, SIGTERM);
+	status = wait_ended(*pid);
+	*pid = 0;
+	return status;
+}
+
 int lend_end(struct lend *l, struct error *err)
 {
 	auto_free char *at = steal(&l->at);
 	int status;
 
-	if (l->pid == 0)
+	if (at == NULL)
 		return 0;
-	kill(l->pid, SIGTERM);
-	status = wait_ended(l->pid);
-	l->pid = 0;
+	status = end_one(&l->pid);
+	end_one(&l->nbd);	 /* it only reads */
 	umount2(at, MNT_DETACH); /* where it could not */
 	forget_files(at);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
@@ -233,11 +334,11 @@ static int run_program(char **argv)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static int lend_all(char **pairs, size_t n, struct lend *lent,
+static int lend_all(char **words, size_t n, struct lend *lent,
 		    struct error *err)
 {
-	for (size_t i = 0; i < n; i++)
-		if (lend_begin(pairs[2 * i], true, pairs[2 * i + 1], &lent[i],
+	for (size_t i = 0; i < n; i++, words += WORDS_EACH)
+		if (lend_begin(words[0], words[1], true, words[2], &lent[i],
 			       err) < 0)
 			return -1;
 	return 0;
@@ -252,9 +353,10 @@ int lend_run(char **argv)
 
 	while (argv[words] != NULL && strcmp(argv[words], "--") != 0)
 		words++;
-	if (argv[words] == NULL || argv[words + 1] == NULL || words % 2 != 0)
+	if (argv[words] == NULL || argv[words + 1] == NULL ||
+	    words % WORDS_EACH != 0)
 		return 1;
-	n = words / 2;
+	n = words / WORDS_EACH;
 	lent = xcalloc(n + 1, sizeof(*lent));
 	rc = lend_all(argv, n, lent, &err) < 0 ? complain(&err)
 					       : run_program(argv + words + 1);

@@ -16,18 +16,21 @@
 struct lend {
 	char *at;  /* the raw file */
 	pid_t pid; /* 0: nothing is lent */
+	pid_t nbd; /* what opens a snapshot; 0: nothing */
 };
 
-/* From now on the file `at`, which is made, is what the image holds. */
-int lend_begin(const char *image, bool writable, const char *at,
-	       struct lend *ret, struct error *err);
+/* From now on the file `at`, which is made, is what the image holds, or what it
+ * held at this snapshot (NULL or "": now), which can only be read, also while a
+ * guest has the image open. */
+int lend_begin(const char *image, const char *snapshot, bool writable,
+	       const char *at, struct lend *ret, struct error *err);
 
 /* All that was written to it is in the image, and the file is gone. -1 with err
  * when that is not sure.  Does nothing where nothing is lent. */
 int lend_end(struct lend *l, struct error *err);
 
-/* Lend images while a program runs: argv is IMAGE AT... -- PROGRAM ARGUMENT...;
- * the program's exit status. */
+/* Lend images while a program runs: argv is, for each, IMAGE SNAPSHOT AT, then
+ * "--" and the program with its arguments; the program's exit status. */
 int lend_run(char **argv);
 
 #endif

@@ -16,14 +16,23 @@ bool lent_needed(const json_t *disk)
 	return strcmp(format, "raw") != 0;
 }
 
+const char *lent_snapshot(const json_t *disk)
+{
+	const char *name = json_string_value(
+		json_array_get(json_get(disk, "logical_id"), 2));
+
+	return name != NULL ? name : "";
+}
+
 char *lent_path(const struct paths *p, const json_t *disk)
 {
 	const char *image = json_string_value(
 		json_array_get(json_get(disk, "logical_id"), 1));
 	const char *name = strrchr(image != NULL ? image : "/disk", '/');
 
-	return xprintf("%s/%s.raw", path(p, PATH_LENT_DISKS_DIR),
-		       name != NULL ? name + 1 : image);
+	return xprintf("%s/%s%s.raw", path(p, PATH_LENT_DISKS_DIR),
+		       name != NULL ? name + 1 : image,
+		       *lent_snapshot(disk) != '\0' ? ".snap" : "");
 }
 
 int lent_begin(const struct paths *p, const char *impexp, struct strv *argv,
@@ -40,6 +49,7 @@ void lent_add(const struct paths *p, const json_t *disk, const char *image,
 	auto_free char *at = lent_path(p, disk);
 
 	strv_add(argv, image);
+	strv_add(argv, lent_snapshot(disk));
 	strv_add(argv, at);
 }
 

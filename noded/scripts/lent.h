@@ -15,6 +15,10 @@
 /* Whether a program has to have it shown. */
 bool lent_needed(const json_t *disk);
 
+/* The snapshot that the disk is, from a logical_id [driver, path, snapshot]; ""
+ * for what is in the image now. */
+const char *lent_snapshot(const json_t *disk);
+
 /* Where the disk is shown, a local path; to be freed. */
 char *lent_path(const struct paths *p, const json_t *disk);
 

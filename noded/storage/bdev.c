@@ -152,6 +152,26 @@ void bdev_unlink_target(const struct paths *p, const char *target)
 	}
 }
 
+char *bdev_user(const struct paths *p, const char *target)
+{
+	auto_strv struct strv names = {0};
+	struct error err;
+
+	if (fs_list(path(p, PATH_INSTANCE_DISKS_DIR), &names, &err) < 0)
+		return NULL;
+	for (size_t i = 0; i < names.n; i++) {
+		auto_free char *link =
+			xprintf("%s/%s", path(p, PATH_INSTANCE_DISKS_DIR),
+				names.items[i]);
+		const char *colon = strrchr(names.items[i], ':');
+
+		if (colon != NULL && links_to(link, target))
+			return xstrndup(names.items[i],
+					(size_t)(colon - names.items[i]));
+	}
+	return NULL;
+}
+
 int64_t bdev_index(const json_t *disk, int64_t fallback)
 {
 	const char *name = json_str(disk, "iv_name", "");

@@ -154,6 +154,8 @@ int bdev_link(const struct paths *p, const char *instance, int64_t index,
 	      const char *target, struct error *err);
 int bdev_unlink(const struct paths *p, const char *instance, int64_t index,
 		struct error *err);
+/* The instance that has a link to it, to be freed; NULL: none has. */
+char *bdev_user(const struct paths *p, const char *target);
 /* Remove all links to this device. */
 void bdev_unlink_target(const struct paths *p, const char *target);
 /* The index of a disk in its instance, from "disk/<n>"; fallback without it. */

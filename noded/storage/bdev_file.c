@@ -36,8 +36,12 @@ static const char *disk_path(const json_t *disk, struct error *err)
 {
 	const json_t *id = json_get(disk, "logical_id");
 	const json_t *value = json_array_get(id, 1);
+	const char *snapshot = json_string_value(json_array_get(id, 2));
 
-	if (json_array_size(id) == 2 && json_is_string(value))
+	if (json_is_string(value) &&
+	    (json_array_size(id) == 2 ||
+	     (json_array_size(id) == 3 && qcow2_is(disk) && snapshot != NULL &&
+	      qcow2_snapshot_is_valid(snapshot))))
 		return json_string_value(value);
 	error_set(err, ERR_BLOCKDEV, NULL,
 		  "The logical_id of a file-based disk must be [driver, path]");
@@ -367,10 +371,55 @@ static WAITS int file_create(const struct paths *p, const json_t *disk,
 	return qcow2_is(disk) ? make_image(p, disk, new->size_mib, err) : 0;
 }
 
+/* The snapshot that the disk is; NULL: it is none. */
+static const char *snapshot_of(const json_t *disk)
+{
+	return json_string_value(
+		json_array_get(json_get(disk, "logical_id"), 2));
+}
+
+/* The image is there no more, or none of that name: fine. */
+static WAITS int drop_snapshot(const struct paths *p, const json_t *disk,
+			       struct error *err)
+{
+	auto_place struct file_place place = FILE_PLACE_NONE;
+	auto_free char *file = NULL;
+	int rc = BESIDE(find_now(p, disk, &file, err));
+
+	if (rc <= 0)
+		return rc;
+	if (BESIDE(open_image(p, disk, &place, err)) < 0)
+		return -1;
+	return qcow2_snapshot(&place, snapshot_of(disk), false, err);
+}
+
 static WAITS int file_remove(const struct paths *p, const json_t *disk,
 			     struct error *err)
 {
-	return BESIDE(remove_now(p, disk, err));
+	return snapshot_of(disk) != NULL ? drop_snapshot(p, disk, err)
+					 : BESIDE(remove_now(p, disk, err));
+}
+
+static WAITS json_t *file_snapshot(const struct paths *p, const json_t *disk,
+				   const char *name, int64_t size_mib,
+				   struct error *err)
+{
+	auto_place struct file_place place = FILE_PLACE_NONE;
+
+	(void)size_mib;
+	if (!qcow2_is(disk) || !qcow2_snapshot_is_valid(name)) {
+		error_set(err, ERR_BLOCKDEV, NULL,
+			  "Cannot make a snapshot \"%s\" of %s: only images of "
+			  "the format qcow2 can have some",
+			  name, disk_path(disk, err));
+		return NULL;
+	}
+	if (BESIDE(open_image(p, disk, &place, err)) < 0 ||
+	    qcow2_snapshot(&place, name, true, err) < 0)
+		return NULL;
+	return json_make("[O, O, s]",
+			 json_array_get(json_get(disk, "logical_id"), 0),
+			 json_array_get(json_get(disk, "logical_id"), 1), name);
 }
 
 static WAITS int file_find(const struct paths *p, const json_t *disk,
@@ -459,7 +508,7 @@ static WAITS int file_wipe(const struct paths *p, const json_t *disk,
 		.remove = file_remove, .find = file_find,                      \
 		.assemble = file_assemble, .shutdown = file_shutdown,          \
 		.size = file_size, .grow = file_grow, .rename = file_rename,   \
-		.wipe = file_wipe,                                             \
+		.wipe = file_wipe, .snapshot = file_snapshot,                  \
 	}
 
 const struct bdev_class bdev_file = FILE_CLASS("file");

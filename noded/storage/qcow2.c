@@ -132,3 +132,61 @@ WAITS int qcow2_zero(const struct file_place *place, int64_t offset,
 	}
 	return 0;
 }
+
+/* --- snapshots, which are inside of the image --- */
+
+bool qcow2_snapshot_is_valid(const char *name)
+{
+	return str_valid_filename(name);
+}
+
+static bool has_snapshot(const json_t *info, const char *name)
+{
+	const json_t *list = json_get(info, "snapshots"), *one;
+	size_t i;
+
+	json_array_foreach (list, i, one)
+		if (strcmp(json_str(one, "name", ""), name) == 0)
+			return true;
+	return false;
+}
+
+/* 1 if there is one of that name, 0, -1. */
+static WAITS int look_for(const struct file_place *place, const char *name,
+			  struct error *err)
+{
+	auto_free char *file = name_for_program(place);
+	const char *const argv[] = {"qemu-img", "info",		 "-U", "-f",
+				    FORMAT,	"--output=json", file, NULL};
+	const struct proc_spec spec = {
+		.argv = argv,
+		.fds = &place->folder_fd,
+		.n_fds = 1,
+		.timeout_ms = PROGRAM_MS,
+	};
+	auto_proc struct proc_result result = {0};
+	auto_json json_t *info = NULL;
+
+	if (proc_run(&spec, &result, err) < 0)
+		return -1;
+	if (!proc_succeeded(&result))
+		return error_set(err, ERR_BLOCKDEV, NULL, "qemu-img info: %s",
+				 result.err);
+	info = json_parse(result.out, result.out_len, err);
+	return info == NULL ? -1 : has_snapshot(info, name);
+}
+
+WAITS int qcow2_snapshot(const struct file_place *place, const char *name,
+			 bool keep, struct error *err)
+{
+	auto_free char *file = name_for_program(place);
+	const char *const drop[] = {"qemu-img", "snapshot", "-q", "-d",
+				    name,	file,	    NULL};
+	const char *const make[] = {"qemu-img", "snapshot", "-q", "-c",
+				    name,	file,	    NULL};
+	int rc = look_for(place, name, err);
+
+	if (rc == 1)
+		rc = run(place, drop, err);
+	return rc < 0 || !keep ? rc : run(place, make, err);
+}

@@ -32,4 +32,11 @@ WAITS int qcow2_resize(const struct file_place *place, int64_t bytes,
 WAITS int qcow2_zero(const struct file_place *place, int64_t offset,
 		     int64_t bytes, struct error *err);
 
+/* Keep what is in the image under a name, in place of one of that name; or only
+ * let that go. */
+WAITS int qcow2_snapshot(const struct file_place *place, const char *name,
+			 bool keep, struct error *err);
+/* Whether it can be the name of one. */
+bool qcow2_snapshot_is_valid(const char *name);
+
 #endif

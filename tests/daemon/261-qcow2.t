@@ -94,10 +94,23 @@ succeeds "an OS image is put into it" m gnt-instance add --no-name-check --no-ip
 is "$(at "$(disk node1 web4 0)" 0 9 | sha256sum)" "$(head -c 9 "$img" | sha256sum)" \
     "and nothing else"
 
+# --- snapshots ---
+m gnt-instance startup web3 >/dev/null
+m gnt-cluster modify -D sharedfile:format=qcow2 >/dev/null
+succeeds "an instance that runs is exported" m gnt-backup export -n node2 --noshutdown web3
+like "$out" 'Creating a snapshot of disk/0' "from a snapshot"
+folder=$(root node2)/var/lib/ganeti/export/web3
+is "$(sha256sum <"$folder/$(sed -n 's/^disk0_dump = //p' "$folder/config.ini")")" "$sum0" \
+    "with its data"
+unlike "$(info "$(disk node1 web3 0)")" '"snapshots"' "no snapshot stays in the image"
+is "$(ls "$(root node1)/var/run/ganeti/lent-disks")" "" "nor anything lent"
+m gnt-instance shutdown web3 >/dev/null
+
 # --- wipe ---
 m gnt-cluster modify --prealloc-wipe-disks=yes >/dev/null
 succeeds "new space is wiped" m gnt-instance grow-disk web3 0 8m
 succeeds "verify is content" m gnt-cluster verify
+m gnt-cluster modify -D sharedfile:format=default >/dev/null
 m gnt-cluster modify -D file:format=default --prealloc-wipe-disks=no >/dev/null
 is "$(m gnt-cluster info | grep -c format:)" 0 "the parameter can go"
 m gnt-instance startup web3 >/dev/null

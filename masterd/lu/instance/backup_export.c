@@ -111,7 +111,8 @@ static WAITS void look_for_snapshots(struct lu *lu)
 	const char *template = config_instance_template(lu->m->config, e->inst);
 	auto_json json_t *node =
 		json_ref(config_get(lu->m->config, CONFIG_NODE, e->source));
-	bool can = snapshots_can(template);
+	auto_json json_t *disks = config_instance_disks(lu->m->config, e->inst);
+	bool can = snapshots_can(template, disks);
 
 	if (can && !template_is_on_volumes(template))
 		can = node != NULL && !noderpc_is_ganetis(lu->m->rpc, node);
