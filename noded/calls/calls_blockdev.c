@@ -50,11 +50,11 @@ WAITS json_t *call_blockdev_create(struct call *c,
 	return json_deep_copy(json_object_get(args->disk, "logical_id"));
 }
 
-/* Have a guest that runs and has the image open keep a snapshot, or let it go:
- * 1 when it did, 0: there is no such guest, -1. */
-static WAITS int by_guest(struct call *c, const struct bdev_class *class,
-			  const json_t *disk, const char *snapshot, bool keep,
-			  struct error *err)
+/* The guest that runs and has the image of the disk open: 1 and its name, to be
+ * freed; 0: there is none; -1. */
+static WAITS int user_of_image(struct call *c, const struct bdev_class *class,
+			       const json_t *disk, char **ret,
+			       struct error *err)
 {
 	const struct hv_class *hv = hv_find("kvm", err);
 	auto_free char *file = NULL, *name = NULL;
@@ -70,8 +70,24 @@ static WAITS int by_guest(struct call *c, const struct bdev_class *class,
 	rc = hv->info(c->paths, name, NULL, &info, err);
 	if (rc <= 0 || calls_in_force(c, err) < 0)
 		return rc == 0 ? 0 : -1;
-	return hv->snapshot(c->paths, name, disk, snapshot, keep, err) < 0 ? -1
-									   : 1;
+	*ret = steal(&name);
+	return 1;
+}
+
+/* Have it keep a snapshot, or let it go: 1 when it did, 0: there is no such
+ * guest, -1. */
+static WAITS int by_guest(struct call *c, const struct bdev_class *class,
+			  const json_t *disk, const char *snapshot, bool keep,
+			  struct error *err)
+{
+	auto_free char *name = NULL;
+	int rc = user_of_image(c, class, disk, &name, err);
+
+	if (rc == 1 && hv_find("kvm", err)
+				       ->snapshot(c->paths, name, disk,
+						  snapshot, keep, err) < 0)
+		return -1;
+	return rc;
 }
 
 /* A snapshot inside of an image; the links to the image stay. */
@@ -339,6 +355,26 @@ call_blockdev_getdimensions(struct call *c,
 	return result;
 }
 
+/* An image that a guest has open grows by QEMU, and the guest sees it. */
+static WAITS int grow(struct call *c, const struct bdev_class *class,
+		      const json_t *disk, const struct bdev_growth *growth,
+		      struct error *err)
+{
+	int64_t bytes = (json_int(disk, "size", 0) + growth->amount_mib) * MIB;
+	bool now = growth->backing_store && !growth->dry_run &&
+		   growth->amount_mib >= 0;
+	auto_free char *name = NULL;
+	int rc = now ? user_of_image(c, class, disk, &name, err) : 0;
+
+	if (rc < 0)
+		return -1;
+	if (rc == 0)
+		return class->grow(c->paths, disk, growth, err);
+	if (class->size(c->paths, disk, err) >= bytes)
+		return 0; /* done before */
+	return hv_find("kvm", err)->resize(c->paths, name, disk, bytes, err);
+}
+
 WAITS json_t *call_blockdev_grow(struct call *c,
 				 const struct rpc_args_blockdev_grow *args,
 				 struct error *err)
@@ -358,7 +394,7 @@ WAITS json_t *call_blockdev_grow(struct call *c,
 			  "Disks of type '%s' cannot grow", class->dev_type);
 		return NULL;
 	}
-	if (class->grow(c->paths, args->disk, &growth, err) < 0) {
+	if (grow(c, class, args->disk, &growth, err) < 0) {
 		error_wrap(err, "Failed to grow block device");
 		return NULL;
 	}

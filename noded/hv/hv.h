@@ -136,6 +136,12 @@ struct hv_class {
 			      const json_t *disk, const char *snapshot,
 			      bool keep, struct error *err);
 
+	/* What the guest sees of such a disk becomes so large.  NULL as well.
+	 */
+	WAITS int (*resize)(const struct paths *p, const char *name,
+			    const json_t *disk, int64_t bytes,
+			    struct error *err);
+
 	/* How to reach the console: the members of Ganeti's InstanceConsole
 	 * except "instance"; to be freed. */
 	json_t *(*console)(const struct paths *p, const json_t *instance,

@@ -128,6 +128,7 @@ const struct hv_class hv_kvm = {
 	.hotplug_supported = kvm_hotplug_supported,
 	.hotplug = kvm_hotplug,
 	.snapshot = kvm_snapshot,
+	.resize = kvm_resize,
 	.console = kvm_console,
 	.console_socket = kvm_console_socket,
 	.migration_info = kvm_migration_info,

@@ -62,6 +62,9 @@ WAITS int kvm_snapshot(const struct paths *p, const char *name,
 		       const json_t *disk, const char *snapshot, bool keep,
 		       struct error *err);
 
+WAITS int kvm_resize(const struct paths *p, const char *name,
+		     const json_t *disk, int64_t bytes, struct error *err);
+
 /* Several on one connection. */
 struct qmp_step;
 WAITS int kvm_orders(const struct paths *p, const char *name,

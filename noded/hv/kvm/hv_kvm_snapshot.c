@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* KVM: snapshots inside of images that QEMU has open, which nobody else may
- * change meanwhile. */
+/* KVM: snapshots inside of images that QEMU has open, and their size, which
+ * nobody else may change meanwhile. */
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "noded/hv/kvm/hv_kvm.h"
 #include "noded/hv/kvm/hv_kvm_devices.h"
@@ -33,4 +34,20 @@ WAITS int kvm_snapshot(const struct paths *p, const char *name,
 	return keep ? order(p, name, "blockdev-snapshot-internal-sync", disk,
 			    snapshot, err)
 		    : 0;
+}
+
+/* A disk of the command line is a device, one that was plugged is a node. */
+WAITS int kvm_resize(const struct paths *p, const char *name,
+		     const json_t *disk, int64_t bytes, struct error *err)
+{
+	static const char *const keys[] = {"device", "node-name"};
+	auto_free char *id = kvm_device_id("disk", disk, 0);
+	int rc = -1;
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys) && rc < 0; i++)
+		rc = kvm_order(p, name, "block_resize",
+			       json_make("{s:s, s:I}", keys[i], id, "size",
+					 (json_int_t)bytes),
+			       err);
+	return rc;
 }
