@@ -197,6 +197,7 @@ bench: all
 	ninja -C $(BUILD) masterd/bench_allocate
 	$(BUILD)/masterd/bench_allocate 2>/dev/null
 	tests/bench/run.sh $(BUILD)/bin
+	BIN=$(BUILD)/bin tests/bench/copies.sh
 
 # Placement and planning, against Debian's ganeti where it is installed.
 bench-htools: all

@@ -44,6 +44,8 @@ static int export_instance(struct cli *cli, struct error *err)
 	json_set_str(op, "instance_name", cli->args[0]);
 	cli_op_set(cli, op, "target_node", &OPT_MOVE_NODE);
 	cli_op_set(cli, op, "compress", &OPT_TRANSPORT_COMPRESS);
+	cli_op_set(cli, op, "dump_compress", &OPT_DUMP_COMPRESS);
+	cli_op_set(cli, op, "bandwidth_limit", &OPT_BANDWIDTH_LIMIT);
 	cli_op_unless(cli, op, "shutdown", &OPT_NOSHUTDOWN);
 	cli_op_set(cli, op, "shutdown_timeout", &OPT_SHUTDOWN_TIMEOUT);
 	cli_op_flag(cli, op, "remove_instance", &OPT_REMOVE_INSTANCE);
@@ -106,10 +108,11 @@ static const struct cli_command export_command = {
 	.min_args = 1,
 	.max_args = 1,
 	.options = {&OPT_FORCE_NOTHING, &OPT_MOVE_NODE, &OPT_TRANSPORT_COMPRESS,
-		    &OPT_NOSHUTDOWN, &OPT_SHUTDOWN_TIMEOUT,
-		    &OPT_REMOVE_INSTANCE, &OPT_IGNORE_REMOVE_FAILURES,
-		    &OPT_ZERO_FREE_SPACE, &OPT_ZEROING_FIXED,
-		    &OPT_ZEROING_PER_MIB, &OPT_LONG_SLEEP, OPTS_JOB},
+		    &OPT_DUMP_COMPRESS, &OPT_BANDWIDTH_LIMIT, &OPT_NOSHUTDOWN,
+		    &OPT_SHUTDOWN_TIMEOUT, &OPT_REMOVE_INSTANCE,
+		    &OPT_IGNORE_REMOVE_FAILURES, &OPT_ZERO_FREE_SPACE,
+		    &OPT_ZEROING_FIXED, &OPT_ZEROING_PER_MIB, &OPT_LONG_SLEEP,
+		    OPTS_JOB},
 	.run = export_instance,
 };
 

@@ -106,6 +106,7 @@ static int move(struct cli *cli, struct error *err)
 	json_set_str(op, "instance_name", cli->args[0]);
 	cli_op_set(cli, op, "target_node", &OPT_MOVE_NODE);
 	cli_op_set(cli, op, "compress", &OPT_COMPRESS);
+	cli_op_set(cli, op, "bandwidth_limit", &OPT_BANDWIDTH_LIMIT);
 	cli_op_set(cli, op, "shutdown_timeout", &OPT_SHUTDOWN_TIMEOUT);
 	cli_op_flag(cli, op, "ignore_consistency", &OPT_IGNORE_CONSISTENCY);
 	cli_op_flag(cli, op, "ignore_ipolicy", &OPT_IGNORE_IPOLICY);
@@ -162,8 +163,8 @@ const struct cli_command instance_move = {
 	.min_args = 1,
 	.max_args = 1,
 	.options = {&OPT_FORCE, &OPT_MOVE_NODE, &OPT_COMPRESS,
-		    &OPT_SHUTDOWN_TIMEOUT, &OPT_IGNORE_CONSISTENCY,
-		    &OPT_IGNORE_IPOLICY, OPTS_JOB},
+		    &OPT_BANDWIDTH_LIMIT, &OPT_SHUTDOWN_TIMEOUT,
+		    &OPT_IGNORE_CONSISTENCY, &OPT_IGNORE_IPOLICY, OPTS_JOB},
 	.run = move,
 };
 

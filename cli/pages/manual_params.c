@@ -49,7 +49,9 @@ static void print_range(const struct param *p)
 		printf("%s", type_words[p->type]);
 	}
 	printf("; ");
-	if (*p->preset == '\0') {
+	if (p->preset == NULL) {
+		printf("not set at first");
+	} else if (*p->preset == '\0') {
 		printf("empty at first");
 	} else {
 		roff_text(p->preset);

@@ -26,6 +26,7 @@ const struct key_text key_texts_disk[] = {
 	 .text = "kernelspace or userspace, of external storage and rbd"},
 	{.name = "provider",
 	 .text = "Whose external storage it is; other keys are for it"},
+	{.name = "format", .text = "raw or qcow2, of file and sharedfile"},
 	{.name = "spindles", .text = "How many, where storage is exclusive"},
 	{.name = NULL},
 };

@@ -222,7 +222,7 @@ int tool_netmask(const struct cli *cli, struct error *err)
 int tool_set_diskparams(const struct cli *cli, json_t *op, struct error *err)
 {
 	json_t *all = tool_by_ident(cli_value(cli, &OPT_DISKPARAMS), err), *one;
-	auto_json json_t *defaults = params_default_diskparams();
+	auto_json json_t *defaults = params_known_diskparams();
 	const char *name;
 
 	if (all == NULL)

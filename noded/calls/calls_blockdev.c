@@ -5,7 +5,9 @@
 #include "lib/json/json.h"
 #include "noded/calls/calls.h"
 #include "noded/core/noded.h"
+#include "noded/hv/hv.h"
 #include "noded/instance/image.h"
+#include "noded/scripts/lent.h"
 #include "noded/storage/bdev.h"
 
 static json_t *null_or_error(int rc)
@@ -48,6 +50,58 @@ WAITS json_t *call_blockdev_create(struct call *c,
 	return json_deep_copy(json_object_get(args->disk, "logical_id"));
 }
 
+/* The guest that runs and has the image of the disk open: 1 and its name, to be
+ * freed; 0: there is none; -1. */
+static WAITS int user_of_image(struct call *c, const struct bdev_class *class,
+			       const json_t *disk, char **ret,
+			       struct error *err)
+{
+	const struct hv_class *hv = hv_find("kvm", err);
+	auto_free char *file = NULL, *name = NULL;
+	struct hv_info info = {0};
+	int rc;
+
+	if (!lent_needed(disk) || hv == NULL)
+		return 0;
+	rc = class->find(c->paths, disk, &file, err);
+	name = rc == 1 ? bdev_user(c->paths, file) : NULL;
+	if (name == NULL)
+		return rc < 0 ? -1 : 0;
+	rc = hv->info(c->paths, name, NULL, &info, err);
+	if (rc <= 0 || calls_in_force(c, err) < 0)
+		return rc == 0 ? 0 : -1;
+	*ret = steal(&name);
+	return 1;
+}
+
+/* Have it keep a snapshot, or let it go: 1 when it did, 0: there is no such
+ * guest, -1. */
+static WAITS int by_guest(struct call *c, const struct bdev_class *class,
+			  const json_t *disk, const char *snapshot, bool keep,
+			  struct error *err)
+{
+	auto_free char *name = NULL;
+	int rc = user_of_image(c, class, disk, &name, err);
+
+	if (rc == 1 && hv_find("kvm", err)
+				       ->snapshot(c->paths, name, disk,
+						  snapshot, keep, err) < 0)
+		return -1;
+	return rc;
+}
+
+/* A snapshot inside of an image; the links to the image stay. */
+static WAITS json_t *remove_snapshot(struct call *c,
+				     const struct bdev_class *class,
+				     const json_t *disk, struct error *err)
+{
+	int rc = by_guest(c, class, disk, lent_snapshot(disk), false, err);
+
+	if (rc == 0)
+		rc = class->remove(c->paths, disk, err);
+	return null_or_error(rc);
+}
+
 WAITS json_t *call_blockdev_remove(struct call *c,
 				   const struct rpc_args_blockdev_remove *args,
 				   struct error *err)
@@ -58,6 +112,8 @@ WAITS json_t *call_blockdev_remove(struct call *c,
 
 	if (class == NULL)
 		return NULL;
+	if (lent_needed(args->disk) && *lent_snapshot(args->disk) != '\0')
+		return remove_snapshot(c, class, args->disk, err);
 	if (image_end(c->paths, args->disk, err) < 0)
 		return NULL;
 	rc = class->find(c->paths, args->disk, &file, err);
@@ -120,7 +176,7 @@ call_blockdev_assemble(struct call *c,
 	link = bdev_link_path(c->paths, instance, args->index);
 	virtual_file = paths_virtual(c->paths, file);
 	virtual_link = paths_virtual(c->paths, link);
-	uri = class->uri != NULL ? class->uri(args->disk) : NULL;
+	uri = bdev_uri(args->disk);
 	return json_make("[s, s, s?]", virtual_file, virtual_link, uri);
 }
 
@@ -299,6 +355,26 @@ call_blockdev_getdimensions(struct call *c,
 	return result;
 }
 
+/* An image that a guest has open grows by QEMU, and the guest sees it. */
+static WAITS int grow(struct call *c, const struct bdev_class *class,
+		      const json_t *disk, const struct bdev_growth *growth,
+		      struct error *err)
+{
+	int64_t bytes = (json_int(disk, "size", 0) + growth->amount_mib) * MIB;
+	bool now = growth->backing_store && !growth->dry_run &&
+		   growth->amount_mib >= 0;
+	auto_free char *name = NULL;
+	int rc = now ? user_of_image(c, class, disk, &name, err) : 0;
+
+	if (rc < 0)
+		return -1;
+	if (rc == 0)
+		return class->grow(c->paths, disk, growth, err);
+	if (class->size(c->paths, disk, err) >= bytes)
+		return 0; /* done before */
+	return hv_find("kvm", err)->resize(c->paths, name, disk, bytes, err);
+}
+
 WAITS json_t *call_blockdev_grow(struct call *c,
 				 const struct rpc_args_blockdev_grow *args,
 				 struct error *err)
@@ -318,7 +394,7 @@ WAITS json_t *call_blockdev_grow(struct call *c,
 			  "Disks of type '%s' cannot grow", class->dev_type);
 		return NULL;
 	}
-	if (class->grow(c->paths, args->disk, &growth, err) < 0) {
+	if (grow(c, class, args->disk, &growth, err) < 0) {
 		error_wrap(err, "Failed to grow block device");
 		return NULL;
 	}
@@ -392,6 +468,25 @@ WAITS json_t *call_blockdev_wipe(struct call *c,
 					 args->size_mib, err));
 }
 
+/* Called by the last part of the name, which may be made of a path. */
+static WAITS json_t *image_snapshot(struct call *c,
+				    const struct bdev_class *class,
+				    const json_t *disk, const char *name,
+				    struct error *err)
+{
+	const json_t *id = json_get(disk, "logical_id");
+	const char *last = strrchr(name, '/');
+	int rc;
+
+	last = last != NULL ? last + 1 : name;
+	rc = by_guest(c, class, disk, last, true, err);
+	if (rc == 0)
+		return class->snapshot(c->paths, disk, last, 0, err);
+	return rc < 0 ? NULL
+		      : json_make("[O, O, s]", json_array_get(id, 0),
+				  json_array_get(id, 1), last);
+}
+
 WAITS json_t *
 call_blockdev_snapshot(struct call *c,
 		       const struct rpc_args_blockdev_snapshot *args,
@@ -407,6 +502,9 @@ call_blockdev_snapshot(struct call *c,
 			  class->dev_type);
 		return NULL;
 	}
+	if (lent_needed(args->disk))
+		return image_snapshot(c, class, args->disk, args->snapshot_name,
+				      err);
 	return class->snapshot(c->paths, args->disk, args->snapshot_name,
 			       args->size_mib, err);
 }

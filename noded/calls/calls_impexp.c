@@ -16,6 +16,7 @@
 #include "noded/instance/instance.h"
 #include "noded/instance/transfer.h"
 #include "noded/scripts/exports.h"
+#include "noded/scripts/lent.h"
 #include "noded/scripts/osdef.h"
 #include "noded/scripts/script.h"
 #include "noded/storage/bdev.h"
@@ -60,12 +61,32 @@ static WAITS char *disk_path(struct call *c, const json_t *disk,
 static WAITS int raw_end(struct call *c, const json_t *args, json_t *spec,
 			 struct error *err)
 {
-	auto_free char *local = disk_path(c, json_array_get(args, 0), err);
+	const json_t *disk = json_array_get(args, 0);
+	auto_free char *local = disk_path(c, disk, err);
+	auto_free char *at = NULL;
 
 	if (local == NULL)
 		return -1;
 	json_set_str(spec, "kind", "raw");
 	json_set_str(spec, "path", local);
+	if (!lent_needed(disk))
+		return 0;
+	at = lent_path(c->paths, disk);
+	json_set_str(spec, "lent_at", at);
+	json_set_str(spec, "snapshot", lent_snapshot(disk));
+	return fs_mkdirs(path(c->paths, PATH_LENT_DISKS_DIR), 0700, err);
+}
+
+/* The words in front of a script that works on this image. */
+static int lend(struct call *c, const json_t *disk, const char *image,
+		struct strv *argv, struct error *err)
+{
+	auto_free char *impexp = noded_find_program("gantry-impexp", err);
+
+	if (impexp == NULL || lent_begin(c->paths, impexp, argv, err) < 0)
+		return -1;
+	lent_add(c->paths, disk, image, argv);
+	lent_end(argv);
 	return 0;
 }
 
@@ -75,10 +96,10 @@ static WAITS int script_end(struct call *c, const json_t *instance,
 {
 	const char *what = import ? "IMPORT" : "EXPORT";
 	int64_t index = json_integer_value(json_array_get(args, 1));
-	auto_free char *local = disk_path(c, json_array_get(args, 0), err);
+	const json_t *disk = json_array_get(args, 0);
+	auto_free char *local = disk_path(c, disk, err), *shown = NULL;
 	auto_osdef struct osdef def = {0};
-	auto_strv struct strv env = {0};
-	auto_free char *program = NULL;
+	auto_strv struct strv env = {0}, argv = {0};
 	struct error ignored;
 
 	if (local == NULL ||
@@ -92,12 +113,15 @@ static WAITS int script_end(struct call *c, const json_t *instance,
 	/* Of one that is exported while it is off some are not set up. */
 	if (instance_disk_env(c->paths, instance, &env, &ignored) < 0)
 		log_debug("%s", ignored.text);
-	strv_addf(&env, "%s_DEVICE=%s", what, local);
-	strv_addf(&env, "%s_DISK_PATH=%s", what, local);
+	shown = lent_needed(disk) ? lent_path(c->paths, disk) : xstrdup(local);
+	strv_addf(&env, "%s_DEVICE=%s", what, shown);
+	strv_addf(&env, "%s_DISK_PATH=%s", what, shown);
 	strv_addf(&env, "%s_INDEX=%jd", what, (intmax_t)index);
-	program = xprintf("%s/%s", def.folder, import ? "import" : "export");
+	if (lent_needed(disk) && lend(c, disk, local, &argv, err) < 0)
+		return -1;
+	strv_addf(&argv, "%s/%s", def.folder, import ? "import" : "export");
 	json_set_str(spec, "kind", "script");
-	json_object_set_new(spec, "argv", json_make("[s]", program));
+	json_object_set_new(spec, "argv", json_from_strv(&argv));
 	json_object_set_new(spec, "env", json_from_strv(&env));
 	json_set_str(spec, "cwd", def.folder);
 	return 0;
@@ -181,6 +205,9 @@ static int add_options(const json_t *opts, bool import, json_t *spec,
 				 "their own, are not available in this "
 				 "version");
 	add_magic(opts, spec);
+	if (json_int(opts, "bandwidth_limit", 0) > 0)
+		json_set_int(spec, "bandwidth_limit",
+			     json_int(opts, "bandwidth_limit", 0));
 	json_set_int(spec, "connect_timeout",
 		     json_int(opts, "connect_timeout", CONNECT_TIMEOUT_S));
 	return add_tool(opts, import, spec, err);

@@ -311,7 +311,7 @@ WAITS json_t *call_hotplug_device(struct call *c,
 		.seq = args->seq < 0 ? 0 : (size_t)args->seq,
 		.is_disk = strcmp(args->kind, "disk") == 0,
 	};
-	auto_free char *file = NULL;
+	auto_free char *file = NULL, *uri = NULL;
 
 	if (hv == NULL || plug_action(args->action, &plug.action, err) < 0)
 		return NULL;
@@ -323,7 +323,9 @@ WAITS json_t *call_hotplug_device(struct call *c,
 	if (plug.is_disk && plug.action == PLUG_ADD &&
 	    plug_path(c, args->device, &file, err) < 0)
 		return NULL;
+	uri = plug.is_disk ? bdev_uri(args->device) : NULL;
 	plug.path = file;
+	plug.uri = uri;
 	if (instance_need_running(c->paths, args->instance, err) < 0 ||
 	    calls_in_force(c, err) < 0 ||
 	    hv->hotplug(c->paths, args->instance, &plug, err) < 0)

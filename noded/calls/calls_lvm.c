@@ -13,6 +13,7 @@
 #include "noded/storage/bdev.h"
 #include "noded/storage/bdev_device.h"
 #include "noded/storage/lvm.h"
+#include "noded/storage/lvm_thin.h"
 #include "noded/storage/storage_tool.h"
 
 #define LVM_TIMEOUT_MS 120000
@@ -131,7 +132,7 @@ WAITS json_t *call_bdev_sizes(struct call *c,
 static WAITS bool group_space(struct call *c, const char *name, bool exclusive,
 			      int64_t *ret_size, int64_t *ret_free)
 {
-	auto_json json_t *groups = NULL, *physical = NULL;
+	auto_json json_t *groups = NULL, *physical = NULL, *volumes = NULL;
 	auto_free struct lvm_pv *pvs = NULL;
 	double mib, free_mib;
 	struct error ignored;
@@ -140,6 +141,8 @@ static WAITS bool group_space(struct call *c, const char *name, bool exclusive,
 	groups = lvm_groups(c->paths, &ignored);
 	if (lvm_group_space(groups, name, &mib, &free_mib, &ignored) != 1)
 		return false;
+	volumes = lvm_volumes(c->paths, &ignored);
+	free_mib += lvm_thin_free_mib(volumes, name);
 	*ret_size = (int64_t)round(mib);
 	*ret_free = (int64_t)round(free_mib);
 	if (!exclusive)

@@ -12,8 +12,10 @@
 #include "noded/calls/calls.h"
 #include "noded/core/noded.h"
 #include "noded/instance/instance.h"
+#include "noded/scripts/lent.h"
 #include "noded/scripts/osdef.h"
 #include "noded/scripts/script.h"
+#include "noded/storage/bdev.h"
 
 /* A little less than the calls' own time limits. */
 #define OS_CREATE_TIMEOUT_MS (86000u * 1000)
@@ -166,6 +168,45 @@ static json_t *log_failure(struct call *c, const char *script,
 	return NULL;
 }
 
+/* Whether one of its disks is an image. */
+static bool has_images(const json_t *instance)
+{
+	const json_t *disks = json_get(instance, "disks_info"), *disk;
+	size_t i;
+
+	json_array_foreach (disks, i, disk)
+		if (lent_needed(disk))
+			return true;
+	return false;
+}
+
+/* The words in front of a script of an instance with images: scripts work on
+ * raw files and devices alone. */
+static WAITS int lend_disks(struct call *c, const json_t *instance,
+			    struct strv *argv, struct error *err)
+{
+	const json_t *disks = json_get(instance, "disks_info"), *disk;
+	auto_free char *impexp = noded_find_program("gantry-impexp", err);
+	size_t i;
+
+	if (impexp == NULL || lent_begin(c->paths, impexp, argv, err) < 0)
+		return -1;
+	json_array_foreach (disks, i, disk) {
+		const struct bdev_class *class = bdev_of(disk, err);
+		auto_free char *image = NULL;
+
+		if (!lent_needed(disk))
+			continue;
+		image = class != NULL ? class->assemble(c->paths, disk, err)
+				      : NULL;
+		if (image == NULL)
+			return -1;
+		lent_add(c->paths, disk, image, argv);
+	}
+	lent_end(argv);
+	return calls_in_force(c, err);
+}
+
 /* Run a script of the instance's OS; env is consumed. */
 static WAITS json_t *run_script(struct call *c, const struct osdef *def,
 				const json_t *instance, const char *script,
@@ -176,16 +217,19 @@ static WAITS json_t *run_script(struct call *c, const struct osdef *def,
 	auto_free char *log_file =
 		log_name(c->paths, kind, json_str(instance, "os", ""),
 			 json_str(instance, "name", ""));
-	const char *const argv[] = {program, NULL};
+	auto_strv struct strv argv = {0};
 	auto_proc struct proc_result result = {0};
 	auto_free char *ending = NULL;
 	struct proc_spec spec = {
-		.argv = argv,
 		.cwd = def->folder,
 		.timeout_ms = timeout_ms,
 		.output_file = log_file,
 	};
 
+	if (has_images(instance) && lend_disks(c, instance, &argv, err) < 0)
+		return NULL;
+	strv_add(&argv, program);
+	spec.argv = (const char *const *)argv.items;
 	if (fs_mkdirs(path(c->paths, PATH_OS_LOG_DIR), 0750, err) < 0 ||
 	    run_with(c->paths, &spec, env, &result, err) < 0)
 		return NULL;

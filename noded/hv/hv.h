@@ -23,6 +23,8 @@
 struct hv_disk {
 	const json_t *disk; /* its object */
 	char *path;	    /* of the file or device, with the root */
+	/* Where QEMU opens it itself in place of the path; NULL: nowhere. */
+	char *uri;
 };
 
 /* Who wants something done: a master, which another one may replace while a
@@ -56,6 +58,7 @@ struct hv_plug {
 	bool is_disk;	      /* else a NIC */
 	const json_t *device; /* its object */
 	const char *path;     /* of a disk that is added, else NULL */
+	const char *uri;      /* as that of struct hv_disk */
 	size_t seq;	      /* its index in the instance */
 	const struct hv_caller *caller;
 };
@@ -125,6 +128,19 @@ struct hv_class {
 				       struct error *err);
 	WAITS int (*hotplug)(const struct paths *p, const json_t *instance,
 			     const struct hv_plug *plug, struct error *err);
+
+	/* Keep what is on a disk of this instance, which runs and has the image
+	 * open, as a snapshot inside of it, in place of one of that name; or
+	 * (not keep) only let that go.  NULL: nobody has images open. */
+	WAITS int (*snapshot)(const struct paths *p, const char *name,
+			      const json_t *disk, const char *snapshot,
+			      bool keep, struct error *err);
+
+	/* What the guest sees of such a disk becomes so large.  NULL as well.
+	 */
+	WAITS int (*resize)(const struct paths *p, const char *name,
+			    const json_t *disk, int64_t bytes,
+			    struct error *err);
 
 	/* How to reach the console: the members of Ganeti's InstanceConsole
 	 * except "instance"; to be freed. */

@@ -60,11 +60,16 @@ struct impexp_spec {
 	const char *instance_disks; /* links to disks that are in use */
 	int64_t limit;		    /* the size of the disk; 0: no limit */
 	int connect_timeout_s;
-	const json_t *tool; /* argv, or NULL */
+	int64_t bandwidth_mib; /* of the network, in a second; 0: no limit */
+	const json_t *tool;    /* argv, or NULL */
 	enum impexp_kind kind;
-	const char *path;   /* raw, file */
-	bool sparse;	    /* zeros are not sent (impexp_copy.c) */
-	const json_t *argv; /* script */
+	const char *path; /* raw, file */
+	/* Where what is in the image at `path` is shown (lend.h); NULL: it is
+	 * no image. */
+	const char *lent_at;
+	const char *snapshot; /* of the image; NULL: as it is now */
+	bool sparse;	      /* zeros are not sent (impexp_copy.c) */
+	const json_t *argv;   /* script */
 	const json_t *env;
 	const char *cwd;
 };

@@ -10,6 +10,7 @@
 #include "lib/base/mem.h"
 #include "noded/impexp/impexp.h"
 #include "noded/impexp/impexp_copy.h"
+#include "noded/impexp/lend.h"
 
 #define EXPORT_MODE 0600
 static int fail(struct error *err, const char *path, const char *what)
@@ -46,7 +47,8 @@ static int open_end(const struct impexp_spec *spec, struct error *err)
 		flags |= O_RDWR | O_CREAT | O_EXCL;
 	else
 		flags |= O_RDWR;
-	fd = open(spec->path, flags, EXPORT_MODE);
+	fd = open(spec->lent_at != NULL ? spec->lent_at : spec->path, flags,
+		  EXPORT_MODE);
 	return fd < 0 ? fail(err, spec->path, "open") : fd;
 }
 
@@ -64,8 +66,8 @@ static off_t room_of(const struct impexp_spec *spec, int disk)
 								  : size;
 }
 
-int impexp_end_run(const struct impexp_spec *spec, int fd,
-		   struct impexp_shared *s, struct error *err)
+static int copy(const struct impexp_spec *spec, int fd, struct impexp_shared *s,
+		struct error *err)
 {
 	auto_close int disk = open_end(spec, err);
 	struct stat st;
@@ -86,4 +88,23 @@ int impexp_end_run(const struct impexp_spec *spec, int fd,
 	copy.regular = S_ISREG(st.st_mode);
 	copy.limit = room_of(spec, disk);
 	return impexp_copy_in(&copy, s, err);
+}
+
+int impexp_end_run(const struct impexp_spec *spec, int fd,
+		   struct impexp_shared *s, struct error *err)
+{
+	struct lend lent = {0};
+	struct error other;
+	int rc;
+
+	if (spec->lent_at != NULL &&
+	    lend_begin(spec->path, spec->snapshot, spec->import, spec->lent_at,
+		       &lent, err) < 0)
+		return -1;
+	rc = copy(spec, fd, s, err);
+	if (lend_end(&lent, &other) < 0 && rc == 0) {
+		*err = other;
+		rc = -1;
+	}
+	return rc;
 }

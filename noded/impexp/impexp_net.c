@@ -23,6 +23,7 @@
 #include "lib/base/mem.h"
 #include "lib/event/tls.h"
 #include "noded/impexp/impexp.h"
+#include "noded/impexp/impexp_pace.h"
 
 /* The time limit for each read of handshake, magic and closing message. */
 #define TALK_TIMEOUT_S 10
@@ -36,11 +37,14 @@
 #define PEERS_MAX 4 /* certificates in the file of expected ones */
 #define MAGIC_MAX 128
 
+#define MIB_BYTES (INT64_C(1024) * 1024)
+
 struct net {
 	const struct impexp_spec *spec;
 	gnutls_certificate_credentials_t creds;
 	gnutls_session_t session;
 	int fd;
+	struct impexp_pace pace;
 };
 
 static int tls_fail(struct error *err, const char *what, int rc)
@@ -341,6 +345,15 @@ static int connect_peer(struct net *net, int64_t deadline_us, struct error *err)
 
 /* --- the stream --- */
 
+/* Keep the limit after n more bytes. */
+static void brake(struct net *net, ssize_t n)
+{
+	int64_t us = impexp_pace_us(&net->pace, n, clock_mono_us());
+
+	if (us > 0)
+		usleep((useconds_t)us);
+}
+
 /* Send the closing message and wait until the peer hangs up, which it does when
  * it has read everything.  Whatever it sends until then has to be read (TLS
  * tickets, for example), even if it sends no closing message (socat does not):
@@ -377,6 +390,7 @@ static int pump_out(struct net *net, int fd, bool count,
 			return sys_fail(err, "Cannot read the data to send");
 		if (send_all(net, data, (size_t)n, err) < 0)
 			return -1;
+		brake(net, n);
 		if (count)
 			s->bytes += n;
 	}
@@ -393,6 +407,7 @@ static int pump_in(struct net *net, int fd, bool count, struct impexp_shared *s,
 	while ((n = receive(net, data, IMPEXP_CHUNK, err)) > 0) {
 		if (impexp_write_all(fd, data, (size_t)n) < 0)
 			return sys_fail(err, "Cannot pass on what was sent");
+		brake(net, n);
 		if (count)
 			s->bytes += n;
 	}
@@ -420,7 +435,11 @@ static int meet(struct net *net, struct impexp_shared *s, struct error *err)
 int impexp_net_run(const struct impexp_spec *spec, int fd, bool count,
 		   struct impexp_shared *s, struct error *err)
 {
-	struct net net = {.spec = spec, .fd = -1};
+	struct net net = {
+		.spec = spec,
+		.fd = -1,
+		.pace = {.bytes_per_s = spec->bandwidth_mib * MIB_BYTES},
+	};
 	int rc = meet(&net, s, err);
 
 	if (rc == 0) {

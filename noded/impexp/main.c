@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* gantry-impexp FOLDER: one side of a transfer (noded/impexp/impexp.h).
  * gantry-impexp --size: only prints the size of a URL's image.
+ * gantry-impexp --lend IMAGE FILE... -- PROGRAM...: runs the program while what
+ * is in each image is a raw file (noded/impexp/lend.h).
  *
  * The node daemon starts it with a description on standard input.  It keeps
  * FOLDER/status up to date.  It ends with the transfer, on SIGTERM, or when
@@ -24,6 +26,7 @@
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "noded/impexp/impexp.h"
+#include "noded/impexp/lend.h"
 #include "noded/scripts/script.h"
 
 #define SPEC_MAX (4 * 1024 * 1024)
@@ -466,6 +469,8 @@ int main(int argc, char **argv)
 	mem_init();
 	if (argc == 2 && strcmp(argv[1], "--size") == 0)
 		return tell_size();
+	if (argc > 2 && strcmp(argv[1], "--lend") == 0)
+		return lend_run(argv + 2);
 	if (argc != 2) {
 		fputs("gantry-impexp is run by the node daemon\n", stderr);
 		return 1;

@@ -8,10 +8,12 @@
 #include <string.h>
 
 #include "lib/base/array.h"
+#include "lib/base/fs.h"
 #include "lib/event/proc.h"
 #include "lib/json/json.h"
 #include "lib/model/opcode/os_image.h"
 #include "noded/instance/transfer.h"
+#include "noded/scripts/lent.h"
 
 /* A little less than the time limit of the master's call. */
 #define TIMEOUT_MS (86000u * 1000)
@@ -50,15 +52,23 @@ int image_put(const struct noded *n, const json_t *disk, const char *local,
 {
 	auto_free char *name = name_of(disk, err);
 
+	auto_free char *at = NULL;
+
 	if (name == NULL || os_image_check(image, err) < 0)
 		return -1;
+	if (lent_needed(disk)) {
+		at = lent_path(n->paths, disk);
+		if (fs_mkdirs(path(n->paths, PATH_LENT_DISKS_DIR), 0700, err) <
+		    0)
+			return -1;
+	}
 	return transfer_await(
 		n, name,
-		json_make("{s:s, s:s, s:s, s:b, s:s, s:I, s:o, s:s}", "kind",
-			  "raw", "path", local, "image", image, "url",
-			  os_image_is_url(image), "schemes", OS_IMAGE_SCHEMES,
-			  "limit", (json_int_t)bytes, "closed",
-			  closed_folders(n->paths), "instance_disks",
+		json_make("{s:s, s:s, s:s*, s:s, s:b, s:s, s:I, s:o, s:s}",
+			  "kind", "raw", "path", local, "lent_at", at, "image",
+			  image, "url", os_image_is_url(image), "schemes",
+			  OS_IMAGE_SCHEMES, "limit", (json_int_t)bytes,
+			  "closed", closed_folders(n->paths), "instance_disks",
 			  path(n->paths, PATH_INSTANCE_DISKS_DIR)),
 		TIMEOUT_MS, err);
 }

@@ -10,7 +10,9 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/json/json.h"
+#include "lib/model/kinds/hypervisor.h"
 #include "noded/hv/hv.h"
+#include "noded/scripts/lent.h"
 #include "noded/storage/bdev.h"
 
 /* How often a shutdown looks and asks again. */
@@ -50,7 +52,7 @@ WAITS int instance_need_running(const struct paths *p, const json_t *instance,
 void instance_disks_free(struct hv_disk *disks, size_t n)
 {
 	for (size_t i = 0; disks != NULL && i < n; i++)
-		free(disks[i].path);
+		free(disks[i].path), free(disks[i].uri);
 	free(disks);
 }
 
@@ -91,6 +93,7 @@ struct hv_disk *instance_disks(const struct paths *p, const json_t *instance,
 
 	json_array_foreach (infos, i, disk) {
 		disks[i].disk = disk;
+		disks[i].uri = bdev_uri(disk);
 		if (look_up_disk(p, name, i, disk, &disks[i].path, err) < 0) {
 			instance_disks_free(disks, n);
 			return NULL;
@@ -127,6 +130,25 @@ int instance_disk_env(const struct paths *p, const json_t *instance,
 	return 0;
 }
 
+/* Others than QEMU would take an image itself for the guest's data. */
+static int check_formats(const json_t *instance, struct error *err)
+{
+	const char *hypervisor = json_str(instance, "hypervisor", "");
+	const json_t *disks = json_get(instance, "disks_info"), *disk;
+	size_t i;
+
+	json_array_foreach (disks, i, disk)
+		if (lent_needed(disk) && !hypervisor_get(hypervisor)->formats)
+			return error_set(err, ERR_HYPERVISOR, NULL,
+					 "The hypervisor %s cannot open disk "
+					 "%zu, which is an image of the format "
+					 "%s",
+					 hypervisor, i,
+					 json_str(json_get(disk, "params"),
+						  "format", "?"));
+	return 0;
+}
+
 int instance_start(const struct paths *p, const json_t *instance, bool paused,
 		   const struct hv_caller *caller, struct error *err)
 {
@@ -141,6 +163,8 @@ int instance_start(const struct paths *p, const json_t *instance, bool paused,
 		log_info("instance %s already running, not starting", name);
 		return 0;
 	}
+	if (check_formats(instance, err) < 0)
+		return -1;
 	disks = instance_disks(p, instance, &n, err);
 	if (disks == NULL)
 		return -1;

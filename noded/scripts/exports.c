@@ -122,7 +122,8 @@ static json_t *export_section(const json_t *instance)
 	return json_make("{s:s, s:s, s:s, s:s, s:s}", "version", "0",
 			 "timestamp", stamp, "source",
 			 json_str(instance, "primary_node", ""), "os",
-			 json_str(instance, "os", ""), "compression", "none");
+			 json_str(instance, "os", ""), "compression",
+			 json_str(instance, "dump_compression", "none"));
 }
 
 static void put_nics(json_t *section, const json_t *instance)

@@ -8,6 +8,7 @@
 #include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/kinds/template.h"
+#include "noded/scripts/lent.h"
 #include "noded/scripts/osdef.h"
 #include "noded/scripts/script.h"
 
@@ -92,7 +93,7 @@ static void add_path(const struct paths *p, struct strv *env, size_t index,
 
 	if (file == NULL || file[0] != '/')
 		return;
-	local = paths_local(p, file);
+	local = lent_needed(disk) ? lent_path(p, disk) : paths_local(p, file);
 	strv_addf(env, "DISK_%zu_PATH=%s", index, local);
 }
 

@@ -76,6 +76,19 @@ WAITS json_t *bdev_status(const struct paths *p, const json_t *disk,
 	return class->status(p, disk, look != NULL ? look : &own, err);
 }
 
+char *bdev_uri(const json_t *disk)
+{
+	const char *access =
+		json_str(json_get(disk, "params"), "access", "kernelspace");
+	struct error ignored;
+	const struct bdev_class *class = bdev_of(disk, &ignored);
+
+	return class != NULL && class->uri != NULL &&
+			       strcmp(access, "userspace") == 0
+		       ? class->uri(disk)
+		       : NULL;
+}
+
 char *bdev_link_path(const struct paths *p, const char *instance, int64_t index)
 {
 	return xprintf("%s/%s:%" PRId64, path(p, PATH_INSTANCE_DISKS_DIR),
@@ -137,6 +150,26 @@ void bdev_unlink_target(const struct paths *p, const char *target)
 		if (links_to(link, target))
 			unlink(link);
 	}
+}
+
+char *bdev_user(const struct paths *p, const char *target)
+{
+	auto_strv struct strv names = {0};
+	struct error err;
+
+	if (fs_list(path(p, PATH_INSTANCE_DISKS_DIR), &names, &err) < 0)
+		return NULL;
+	for (size_t i = 0; i < names.n; i++) {
+		auto_free char *link =
+			xprintf("%s/%s", path(p, PATH_INSTANCE_DISKS_DIR),
+				names.items[i]);
+		const char *colon = strrchr(names.items[i], ':');
+
+		if (colon != NULL && links_to(link, target))
+			return xstrndup(names.items[i],
+					(size_t)(colon - names.items[i]));
+	}
+	return NULL;
 }
 
 int64_t bdev_index(const json_t *disk, int64_t fallback)

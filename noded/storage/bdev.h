@@ -100,8 +100,8 @@ struct bdev_class {
 				  struct error *err);
 	/* On how many physical volumes it is; -1: that has no meaning. */
 	WAITS int64_t (*spindles)(const struct paths *p, const json_t *disk);
-	/* Where a program can open the disk without a device of the kernel's:
-	 * an address for QEMU, to be freed; NULL: nowhere. */
+	/* Where QEMU can open the disk without a device of the kernel's, to be
+	 * freed; NULL: nowhere.  bdev_uri() asks it. */
 	char *(*uri)(const json_t *disk);
 };
 
@@ -127,6 +127,10 @@ void bdev_look_done(struct bdev_look *look);
 WAITS json_t *bdev_status(const struct paths *p, const json_t *disk,
 			  struct bdev_look *look, struct error *err);
 
+/* Where QEMU opens the disk itself, as its way of access ("userspace") wants
+ * it: "rbd:pool/image", to be freed; NULL: it opens the path. */
+char *bdev_uri(const json_t *disk);
+
 /* The class of a disk by its dev_type. */
 const struct bdev_class *bdev_of(const json_t *disk, struct error *err);
 
@@ -150,6 +154,8 @@ int bdev_link(const struct paths *p, const char *instance, int64_t index,
 	      const char *target, struct error *err);
 int bdev_unlink(const struct paths *p, const char *instance, int64_t index,
 		struct error *err);
+/* The instance that has a link to it, to be freed; NULL: none has. */
+char *bdev_user(const struct paths *p, const char *target);
 /* Remove all links to this device. */
 void bdev_unlink_target(const struct paths *p, const char *target);
 /* The index of a disk in its instance, from "disk/<n>"; fallback without it. */

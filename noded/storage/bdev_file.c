@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Disks in files, of one node ("file") or on a file system that all nodes
- * share ("sharedfile"): sparse files, logical_id [driver, path].
+ * share ("sharedfile"): sparse files, logical_id [driver, path], or images of
+ * the format qcow2 (storage/qcow2.h) where the disk's parameters say so.
  *
  * A path comes from the master, but what it may reach is decided here: it must
  * be below one of the allowed folders (storage/file_place.h), and the walk from
@@ -16,6 +17,7 @@
 #include "lib/json/json.h"
 #include "noded/storage/bdev.h"
 #include "noded/storage/file_place.h"
+#include "noded/storage/qcow2.h"
 
 #define DISK_MODE 0600
 #define FOLDER_MODE 0750
@@ -34,18 +36,35 @@ static const char *disk_path(const json_t *disk, struct error *err)
 {
 	const json_t *id = json_get(disk, "logical_id");
 	const json_t *value = json_array_get(id, 1);
+	const char *snapshot = json_string_value(json_array_get(id, 2));
 
-	if (json_array_size(id) == 2 && json_is_string(value))
+	if (json_is_string(value) &&
+	    (json_array_size(id) == 2 ||
+	     (json_array_size(id) == 3 && qcow2_is(disk) && snapshot != NULL &&
+	      qcow2_snapshot_is_valid(snapshot))))
 		return json_string_value(value);
 	error_set(err, ERR_BLOCKDEV, NULL,
 		  "The logical_id of a file-based disk must be [driver, path]");
 	return NULL;
 }
 
+static int check_format(const json_t *disk, struct error *err)
+{
+	const char *format =
+		json_str(json_get(disk, "params"), "format", "raw");
+
+	if (qcow2_is(disk) || strcmp(format, "raw") == 0)
+		return 0;
+	return error_set(err, ERR_BLOCKDEV, NULL,
+			 "\"%s\" is no format of a file-based disk", format);
+}
+
 static int find_place(const struct paths *p, const json_t *disk,
 		      struct file_place *ret, const char **ret_path,
 		      struct error *err)
 {
+	if (check_format(disk, err) < 0)
+		return -1;
 	*ret_path = disk_path(disk, err);
 	if (*ret_path == NULL)
 		return -1;
@@ -89,6 +108,9 @@ static int create_now(const struct paths *p, const json_t *disk,
 		errno = ENOENT;
 		return fail(err, file, "create");
 	}
+	/* An image is made of the empty file afterwards. */
+	if (qcow2_is(disk))
+		size_mib = 0;
 	fd = openat(place.folder_fd, place.name,
 		    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		    DISK_MODE);
@@ -158,6 +180,17 @@ static int file_shutdown(const struct paths *p, const json_t *disk,
 	return 0;
 }
 
+static int64_t image_bytes(const struct file_place *place,
+			   const char *virtual_path, struct error *err)
+{
+	auto_close int fd =
+		openat(place->folder_fd, place->name,
+		       O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+
+	return fd >= 0 ? qcow2_bytes(fd, virtual_path, err)
+		       : fail(err, virtual_path, "open");
+}
+
 static int64_t size_now(const struct paths *p, const json_t *disk,
 			struct error *err)
 {
@@ -173,6 +206,8 @@ static int64_t size_now(const struct paths *p, const json_t *disk,
 		errno = ENOENT;
 		fail(err, file, "look at");
 	}
+	if (rc == 1 && qcow2_is(disk))
+		return image_bytes(&place, file, err);
 	return rc == 1 ? st.st_size : -1;
 }
 
@@ -301,16 +336,90 @@ static bool go_beside(void)
 		result_;                                                       \
 	})
 
+/* The place of an image that is there. */
+static int open_image(const struct paths *p, const json_t *disk,
+		      struct file_place *ret, struct error *err)
+{
+	const char *file;
+
+	if (find_place(p, disk, ret, &file, err) < 0)
+		return -1;
+	if (ret->folder_fd >= 0)
+		return 0;
+	errno = ENOENT;
+	return fail(err, file, "open");
+}
+
+static WAITS int make_image(const struct paths *p, const json_t *disk,
+			    int64_t size_mib, struct error *err)
+{
+	auto_place struct file_place place = FILE_PLACE_NONE;
+
+	if (BESIDE(open_image(p, disk, &place, err)) < 0)
+		return -1;
+	if (qcow2_make(&place, size_mib * MIB, err) == 0)
+		return 0;
+	unlinkat(place.folder_fd, place.name, 0);
+	return error_wrap(err, "Can't make %s", disk_path(disk, err));
+}
+
 static WAITS int file_create(const struct paths *p, const json_t *disk,
 			     const struct bdev_new *new, struct error *err)
 {
-	return BESIDE(create_now(p, disk, new->size_mib, err));
+	if (BESIDE(create_now(p, disk, new->size_mib, err)) < 0)
+		return -1;
+	return qcow2_is(disk) ? make_image(p, disk, new->size_mib, err) : 0;
+}
+
+/* The snapshot that the disk is; NULL: it is none. */
+static const char *snapshot_of(const json_t *disk)
+{
+	return json_string_value(
+		json_array_get(json_get(disk, "logical_id"), 2));
+}
+
+/* The image is there no more, or none of that name: fine. */
+static WAITS int drop_snapshot(const struct paths *p, const json_t *disk,
+			       struct error *err)
+{
+	auto_place struct file_place place = FILE_PLACE_NONE;
+	auto_free char *file = NULL;
+	int rc = BESIDE(find_now(p, disk, &file, err));
+
+	if (rc <= 0)
+		return rc;
+	if (BESIDE(open_image(p, disk, &place, err)) < 0)
+		return -1;
+	return qcow2_snapshot(&place, snapshot_of(disk), false, err);
 }
 
 static WAITS int file_remove(const struct paths *p, const json_t *disk,
 			     struct error *err)
 {
-	return BESIDE(remove_now(p, disk, err));
+	return snapshot_of(disk) != NULL ? drop_snapshot(p, disk, err)
+					 : BESIDE(remove_now(p, disk, err));
+}
+
+static WAITS json_t *file_snapshot(const struct paths *p, const json_t *disk,
+				   const char *name, int64_t size_mib,
+				   struct error *err)
+{
+	auto_place struct file_place place = FILE_PLACE_NONE;
+
+	(void)size_mib;
+	if (!qcow2_is(disk) || !qcow2_snapshot_is_valid(name)) {
+		error_set(err, ERR_BLOCKDEV, NULL,
+			  "Cannot make a snapshot \"%s\" of %s: only images of "
+			  "the format qcow2 can have some",
+			  name, disk_path(disk, err));
+		return NULL;
+	}
+	if (BESIDE(open_image(p, disk, &place, err)) < 0 ||
+	    qcow2_snapshot(&place, name, true, err) < 0)
+		return NULL;
+	return json_make("[O, O, s]",
+			 json_array_get(json_get(disk, "logical_id"), 0),
+			 json_array_get(json_get(disk, "logical_id"), 1), name);
 }
 
 static WAITS int file_find(const struct paths *p, const json_t *disk,
@@ -331,10 +440,32 @@ static WAITS int64_t file_size(const struct paths *p, const json_t *disk,
 	return BESIDE(size_now(p, disk, err));
 }
 
+/* To a size, not by an amount: a repeated call does nothing. */
+static WAITS int grow_image(const struct paths *p, const json_t *disk,
+			    const struct bdev_growth *growth, struct error *err)
+{
+	auto_place struct file_place place = FILE_PLACE_NONE;
+	int64_t size_mib = json_int(disk, "size", 0) + growth->amount_mib;
+	int64_t bytes = BESIDE(size_now(p, disk, err));
+
+	if (bytes < 0 || need_size(growth->amount_mib, err) < 0 ||
+	    need_size(size_mib, err) < 0)
+		return -1;
+	if (!growth->backing_store || growth->dry_run ||
+	    bytes >= size_mib * MIB)
+		return 0;
+	if (BESIDE(open_image(p, disk, &place, err)) < 0)
+		return -1;
+	if (qcow2_resize(&place, size_mib * MIB, err) < 0)
+		return error_wrap(err, "Can't grow %s", disk_path(disk, err));
+	return 0;
+}
+
 static WAITS int file_grow(const struct paths *p, const json_t *disk,
 			   const struct bdev_growth *growth, struct error *err)
 {
-	return BESIDE(grow_now(p, disk, growth, err));
+	return qcow2_is(disk) ? grow_image(p, disk, growth, err)
+			      : BESIDE(grow_now(p, disk, growth, err));
 }
 
 static WAITS int file_rename(const struct paths *p, const json_t *disk,
@@ -343,11 +474,32 @@ static WAITS int file_rename(const struct paths *p, const json_t *disk,
 	return BESIDE(rename_now(p, disk, new_id, err));
 }
 
+static WAITS int wipe_image(const struct paths *p, const json_t *disk,
+			    int64_t offset_mib, int64_t size_mib,
+			    struct error *err)
+{
+	auto_place struct file_place place = FILE_PLACE_NONE;
+	int64_t bytes = BESIDE(size_now(p, disk, err));
+
+	if (bytes < 0 || need_size(offset_mib, err) < 0 ||
+	    need_size(size_mib, err) < 0)
+		return -1;
+	if ((offset_mib + size_mib) * MIB > bytes)
+		return error_set(err, ERR_BLOCKDEV, NULL,
+				 "%s: the part to wipe is not inside the disk",
+				 disk_path(disk, err));
+	if (BESIDE(open_image(p, disk, &place, err)) < 0)
+		return -1;
+	return qcow2_zero(&place, offset_mib * MIB, size_mib * MIB, err);
+}
+
 static WAITS int file_wipe(const struct paths *p, const json_t *disk,
 			   int64_t offset_mib, int64_t size_mib,
 			   struct error *err)
 {
-	return BESIDE(wipe_now(p, disk, offset_mib, size_mib, err));
+	return qcow2_is(disk)
+		       ? wipe_image(p, disk, offset_mib, size_mib, err)
+		       : BESIDE(wipe_now(p, disk, offset_mib, size_mib, err));
 }
 
 #define FILE_CLASS(type)                                                       \
@@ -356,7 +508,7 @@ static WAITS int file_wipe(const struct paths *p, const json_t *disk,
 		.remove = file_remove, .find = file_find,                      \
 		.assemble = file_assemble, .shutdown = file_shutdown,          \
 		.size = file_size, .grow = file_grow, .rename = file_rename,   \
-		.wipe = file_wipe,                                             \
+		.wipe = file_wipe, .snapshot = file_snapshot,                  \
 	}
 
 const struct bdev_class bdev_file = FILE_CLASS("file");

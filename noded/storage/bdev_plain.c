@@ -14,6 +14,7 @@
 #include "noded/storage/bdev_device.h"
 #include "noded/storage/lvm.h"
 #include "noded/storage/lvm_place.h"
+#include "noded/storage/lvm_thin.h"
 #include "noded/storage/storage_tool.h"
 
 /* Larger sizes are mistakes; and sums cannot overflow. */
@@ -21,8 +22,6 @@
 /* A volume may be held open for moments by those who look at new devices. */
 #define REMOVE_PAUSE_MS 3000
 #define REMOVE_US 30000000
-/* As Ganeti's. */
-#define TAG_MAX 128
 
 struct id {
 	const char *group, *name;
@@ -92,27 +91,13 @@ static int not_there(const struct id *id, struct error *err)
 
 /* --- tags --- */
 
-/* A text as LVM takes it for a tag, to be freed. */
-static char *tag_of(const char *text)
-{
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
-				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				      "0123456789_+.-";
-	char *tag = xstrndup(text, TAG_MAX);
-
-	for (char *c = tag; *c != '\0'; c++)
-		if (strchr(letters, *c) == NULL || (c == tag && *c == '-'))
-			*c = '_';
-	return tag;
-}
-
 /* One command: a volume is never without its owner. */
 static WAITS int set_tag(const struct paths *p, const struct id *id,
 			 const struct strv *old, const char *text,
 			 struct error *err)
 {
 	auto_free char *device = virtual_path(id);
-	auto_free char *tag = tag_of(text);
+	auto_free char *tag = lvm_tag(text);
 	auto_strv struct strv argv = {0};
 
 	if (old->n == 1 && strcmp(old->items[0], tag) == 0)
@@ -151,7 +136,7 @@ static WAITS int plain_setinfo(const struct paths *p, const json_t *disk,
 /* The volume has its owner from its first moment. */
 static void add_owner(struct strv *argv, const struct bdev_new *new)
 {
-	auto_free char *tag = new->info != NULL ? tag_of(new->info) : NULL;
+	auto_free char *tag = new->info != NULL ? lvm_tag(new->info) : NULL;
 
 	if (tag == NULL)
 		return;
@@ -181,6 +166,22 @@ static WAITS int create_on(const struct paths *p, const struct id *id,
 		rc = storage_tool_check_strv(p, &argv, err);
 	}
 	return rc;
+}
+
+/* In the pool that the disk's parameters name. */
+static WAITS int create_thin(const struct paths *p, const struct id *id,
+			     const char *pool, const json_t *rows,
+			     const struct bdev_new *new, struct error *err)
+{
+	auto_free char *tag = new->info != NULL ? lvm_tag(new->info) : NULL;
+	const struct lvm_thin thin = {id->group, id->name, pool, tag,
+				      new->size_mib};
+
+	if (!new->exclusive)
+		return lvm_thin_create(p, rows, &thin, err);
+	return error_set(err, ERR_BLOCKDEV, NULL,
+			 "A thin volume shares the physical volumes of its "
+			 "pool, which exclusive storage does not allow");
 }
 
 static WAITS int create_volume(const struct paths *p, const json_t *disk,
@@ -219,6 +220,7 @@ static WAITS int plain_create(const struct paths *p, const json_t *disk,
 {
 	auto_volume struct lvm_volume v = {0};
 	auto_json json_t *rows = NULL;
+	const char *pool;
 	struct id id;
 	int rc;
 
@@ -233,7 +235,9 @@ static WAITS int plain_create(const struct paths *p, const json_t *disk,
 				 id.group, id.name, id.group, id.name);
 	if (rc < 0)
 		return -1;
-	rc = create_volume(p, disk, &id, rows, new, err);
+	pool = json_str(json_get(disk, "params"), "thin-pool", "");
+	rc = *pool != '\0' ? create_thin(p, &id, pool, rows, new, err)
+			   : create_volume(p, disk, &id, rows, new, err);
 	if (rc < 0)
 		return error_wrap(err, "Can't make the logical volume %s/%s",
 				  id.group, id.name);
@@ -413,6 +417,8 @@ static WAITS int extend(const struct paths *p, const struct id *id,
 	auto_free char *device = virtual_path(id);
 	int rc = -1;
 
+	if (*v->pool != '\0')
+		return lvm_thin_grow(p, device, bytes, growth->dry_run, err);
 	for (size_t i = 0; i < 3 && rc < 0; i++) {
 		auto_strv struct strv argv = {0};
 

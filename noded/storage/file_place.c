@@ -29,10 +29,15 @@ static const char *const harmful[] = {
 	"/var/run", NULL,
 };
 
+/* Where the cluster mounts Gluster unless it is told another place. */
+#define MOUNTED "/var/run/ganeti/gluster"
+
 static bool is_harmful(const char *folder)
 {
 	if (strcmp(folder, "/") == 0)
 		return true;
+	if (paths_is_below(folder, MOUNTED))
+		return false;
 	for (const char *const *h = harmful + 1; *h != NULL; h++)
 		if (paths_is_below(folder, *h))
 			return true;
@@ -58,13 +63,15 @@ static void read_list(const struct paths *p, struct strv *ret)
 	}
 }
 
+/* Those of the list, and the cluster's own, which are what node_verify is asked
+ * about. */
 static void allowed_folders(const struct paths *p, struct strv *ret)
 {
 	read_list(p, ret);
 	for (size_t i = 0; i < STORAGE_COUNT; i++) {
 		const struct storage_info *s = &storage_table[i];
 		auto_free char *folder =
-			s->guarded ? ssconf_read(p, s->place) : NULL;
+			s->verify != NULL ? ssconf_read(p, s->place) : NULL;
 
 		if (folder != NULL && paths_is_normal(folder))
 			strv_add_unique(ret, folder);

@@ -16,6 +16,8 @@
 #define PART_MARGIN 0.01
 #define PART_RESERVED 0.02
 #define ATTR_MIN 6
+/* Of a tag, as Ganeti's. */
+#define TAG_MAX 128
 #define ATTR_PARTIAL 8 /* the place of 'p' */
 
 static WAITS json_t *report(const struct paths *p, const char *program,
@@ -44,7 +46,7 @@ WAITS json_t *lvm_volumes(const struct paths *p, struct error *err)
 	return report(p, "lvs", "lv",
 		      "vg_name,lv_name,lv_attr,lv_size,vg_extent_size,stripes,"
 		      "devices,lv_tags,pool_lv,lv_kernel_major,"
-		      "lv_kernel_minor",
+		      "lv_kernel_minor,data_percent",
 		      err);
 }
 
@@ -97,6 +99,19 @@ bool lvm_name_is_valid(const char *name)
 		if (strcmp(name, own[i]) == 0)
 			return false;
 	return strstr(name, "_mlog") == NULL && strstr(name, "_mimage") == NULL;
+}
+
+char *lvm_tag(const char *text)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789_+.-";
+	char *tag = xstrndup(text, TAG_MAX);
+
+	for (char *c = tag; *c != '\0'; c++)
+		if (strchr(letters, *c) == NULL || (c == tag && *c == '-'))
+			*c = '_';
+	return tag;
 }
 
 /* --- volumes --- */

@@ -88,4 +88,7 @@ json_t *lvm_shared_pvs(const json_t *physical, const json_t *volumes,
  * or for one of its own. */
 bool lvm_name_is_valid(const char *name);
 
+/* A text as LVM takes it for a tag, to be freed. */
+char *lvm_tag(const char *text);
+
 #endif

@@ -243,4 +243,23 @@ is "$(status vm1)" running "runs"
 pid=$(cat "$run/pid/vm1")
 succeeds "remove" m gnt-instance remove -f --shutdown-timeout 1 vm1
 is "$(alive "$pid" && echo there)" "" "ends the process"
+
+# --- a guest with an image ---
+if command -v qemu-nbd >/dev/null && [ -w /dev/fuse ]; then
+    succeeds "a guest with a qcow2 image" add vm2 -t sharedfile \
+        --disk 0:size=8m,format=qcow2 -n node1 -B minmem=64,maxmem=64 -H "kvm:$hv"
+    run=$(root node1)/var/run/ganeti/kvm-hypervisor
+    pid=$(cat "$run/pid/vm2")
+    like "$(tr '\0' ' ' <"/proc/$pid/cmdline")" 'format=qcow2,if=none' "opens it as one"
+    image=$(echo "$VC"/shared-file-storage/vm2/*.disk0)
+    succeeds "is exported while it runs" m gnt-backup export --noshutdown -n node2 vm2
+    like "$out" 'Creating a snapshot of disk/0' "from a snapshot that QEMU keeps"
+    unlike "$(qemu-img info -U "$image")" 'Snapshot list' "and lets go"
+    is "$(status vm2)" running "it runs on"
+    succeeds "it grows meanwhile" m gnt-instance grow-disk vm2 0 8m
+    like "$(qemu-img info -U --output=json "$image")" '"virtual-size": 16777216' "inside"
+    like "$(python3 "$guest/qmp.py" "$run/ctrl/vm2.qmp" query-block)" \
+        '"virtual-size": 16777216' "as the guest sees"
+    succeeds "remove" m gnt-instance remove -f --shutdown-timeout 1 vm2
+fi
 tap_done

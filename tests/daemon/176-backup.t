@@ -63,6 +63,18 @@ disk_count = 2  " "and has Ganeti's names"
 dump=$(exports node2)/web1/$(sed -n 's/^disk0_dump = //p' "$config")
 is "$(sum "$dump")" "$sum0" "the data are all there"
 
+# --- compressed files ---
+succeeds "a compressed export, slowly" m gnt-backup export -n node2 --long-sleep \
+    --dump-compression=gzip-fast --bandwidth-limit=100 web1
+dump=$(exports node2)/web1/$(sed -n 's/^disk0_dump = //p' "$config")
+like "$(grep compression "$config")" 'compression = gzip-fast' "its description says so"
+is "$(gzip -dc <"$dump" | sha256sum | cut -c1-64)" "$sum0" "the file is compressed"
+[ "$(stat -c %s "$dump")" -lt 6000000 ]
+tap_point $? "and small" || note "$(stat -c %s "$dump") bytes"
+fails "by a tool that the cluster does not have" \
+    m gnt-backup export -n node2 --long-sleep --dump-compression=xz web1
+like "$out" 'Compression tool not allowed' "there is none"
+
 # --- import ---
 succeeds "as another instance on another node" \
     m gnt-backup import --no-name-check --no-ip-check -t file -n node1 \
@@ -103,7 +115,7 @@ like "$out" 'no way out' "says why"
 rm "$(oses node2 broken)"
 is "$(ls "$(exports node1)")" "" "and leaves nothing"
 is "$(status web1)" running "the instance runs again"
-is "$(sum "$dump")" "$sum0" "the older export stays"
+is "$(gzip -dc <"$dump" | sha256sum | cut -c1-64)" "$sum0" "the older export stays"
 fails "no snapshot, no live export" m gnt-backup export -n node1 --noshutdown web1
 like "$out" 'live export' "says why"
 fails "an export that is not there" m gnt-backup import --no-name-check \

@@ -317,8 +317,8 @@ static json_t *do_crypto_renewal(struct sim_node *n, const json_t *args)
 
 static json_t *do_version(struct sim_node *n, const json_t *args)
 {
-	(void)n;
-	return json_array_size(args) == 0
+	/* Ganeti's takes no notice of arguments. */
+	return n->ganetis || json_array_size(args) == 0
 		       ? good(json_integer(3000000))
 		       : bad("Call version takes at most 0 arguments");
 }
@@ -401,9 +401,16 @@ static json_t *do_true(struct sim_node *n, const json_t *args)
 /* A transfer of a disk is complete as soon as it has begun. */
 static json_t *do_transfer(struct sim_node *n, const json_t *args)
 {
-	(void)n;
-	(void)args;
+	json_decref(n->transfer);
+	n->transfer = json_deep_copy(json_array_get(args, 0));
 	return good(json_string("transfer"));
+}
+
+static json_t *do_finalize(struct sim_node *n, const json_t *args)
+{
+	json_decref(n->finalized);
+	n->finalized = json_deep_copy(json_array_get(args, 0));
+	return good(json_null());
 }
 
 /* Other transfers, such as images, are half complete. */
@@ -449,6 +456,7 @@ static const struct {
 	{"blockdev_getmirrorstatus_multi", do_mirror_statuses},
 	{"import_start", do_transfer},
 	{"export_start", do_transfer},
+	{"finalize_export", do_finalize},
 	{"impexp_status", do_impexp_status},
 	{"iallocator_runner", sim_iallocator},
 };

@@ -91,6 +91,8 @@ struct sim_node {
 	json_t *hook_env;  /* what they were last given */
 	json_t *asked;	   /* of the allocator, last */
 	json_t *made;	   /* the device that it was told to make last */
+	json_t *transfer;  /* options of the last transfer from or to it */
+	json_t *finalized; /* the instance of the last finalize_export */
 	json_t *image;	   /* arguments of the last blockdev_image, */
 	unsigned image_ms; /* which takes so long */
 	unsigned start_ms; /* and instance_start so long, */

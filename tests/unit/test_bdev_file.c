@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lib/base/array.h"
 #include "lib/model/config/ssconf.h"
+#include "noded/hv/hv.h"
 #include "noded/storage/bdev.h"
 #include "noded/storage/file_place.h"
 #include "tests/lib/node.h"
@@ -216,6 +217,90 @@ Test(bdev_file, renames_without_overwriting)
 	cr_assert_eq(bdev_file.rename(p, disk, id, &err), 0, "%s", err.text);
 }
 
+/* --- images --- */
+
+static bool has_qemu_img(void)
+{
+	return hv_has_program("qemu-img") && hv_has_program("qemu-io");
+}
+
+static json_t *image(void)
+{
+	json_t *disk = test_disk("file", DISK);
+
+	json_object_set_new(disk, "params",
+			    json_make("{s:s}", "format", "qcow2"));
+	return disk;
+}
+
+static void live_as_image(void *arg)
+{
+	auto_json json_t *disk = image();
+	const struct bdev_growth growth = {2, false, true, false};
+
+	(void)arg;
+	cr_expect_eq(bdev_file.create(p, disk,
+				      &(struct bdev_new){.size_mib = 4}, &err),
+		     0, "%s", err.text);
+	cr_expect_eq(stat_of(DISK).st_mode & 07777, 0600);
+	cr_expect_eq(bdev_file.size(p, disk, &err), 4 * MIB, "%s", err.text);
+	/* A call that is repeated does nothing. */
+	for (int i = 0; i < 2; i++) {
+		cr_expect_eq(bdev_file.grow(p, disk, &growth, &err), 0, "%s",
+			     err.text);
+		cr_expect_eq(bdev_file.size(p, disk, &err), 6 * MIB);
+	}
+	cr_expect_eq(bdev_file.wipe(p, disk, 1, 5, &err), 0, "%s", err.text);
+	cr_expect_eq(bdev_file.wipe(p, disk, 4, 3, &err), -1);
+	cr_expect_lt(stat_of(DISK).st_blocks * 512, 2 * MIB);
+}
+
+Test(bdev_file, images_have_the_size_that_is_in_them)
+{
+	if (!has_qemu_img())
+		cr_skip_test("qemu-utils is not installed");
+	task_spawn("image", live_as_image, NULL);
+	test_run_tasks();
+}
+
+Test(bdev_file, a_file_that_is_no_image_is_not_taken_for_one)
+{
+	static const struct {
+		const char *header;
+		size_t len;
+	} bad[] = {
+		{"", 0},
+		{"QFI\xfb", 4},
+		{"QFI\xfb\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x10\0\0\0\0"
+		 "\0\1\0\0",
+		 32}, /* version 1 */
+		{"QFI\xfb\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x10\xff\0\0\0"
+		 "\0\1\0\0",
+		 32}, /* more than there can be */
+		{"\xeb\x63\x90\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x10\0\0"
+		 "\0"
+		 "\0\0\1\0\0",
+		 32},
+	};
+	auto_json json_t *disk = image();
+	auto_free char *local = paths_local(p, DISK);
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		FILE *f = fopen(local, "we");
+
+		cr_assert_not_null(f);
+		fwrite(bad[i].header, 1, bad[i].len, f);
+		fclose(f);
+		cr_expect_eq(bdev_file.size(p, disk, &err), -1, "%zu", i);
+		cr_expect_not_null(strstr(err.text, "no image of the format"),
+				   "%zu: %s", i, err.text);
+	}
+	json_object_set_new(disk, "params",
+			    json_make("{s:s}", "format", "vmdk"));
+	cr_assert_eq(bdev_file.size(p, disk, &err), -1);
+	cr_assert_not_null(strstr(err.text, "\"vmdk\" is no format"));
+}
+
 static void wipe(void *arg)
 {
 	auto_json json_t *disk = test_disk("file", DISK);
@@ -290,8 +375,8 @@ Test(bdev_file, links_lead_to_disks_until_they_are_shut_down)
 
 Test(bdev_file, other_types_are_refused_by_name)
 {
-	auto_json json_t *disk = test_disk("rbd", DISK);
+	auto_json json_t *disk = test_disk("nosuch", DISK);
 
 	cr_assert_null(bdev_of(disk, &err));
-	cr_assert_not_null(strstr(err.text, "'rbd'"));
+	cr_assert_not_null(strstr(err.text, "'nosuch'"));
 }

@@ -3,6 +3,7 @@
  * did. */
 #include "noded/storage/bdev.h"
 #include "noded/storage/lvm.h"
+#include "noded/storage/lvm_thin.h"
 #include "tests/lib/standin.h"
 
 #define DATA                                                                   \
@@ -276,6 +277,72 @@ Test(bdev_plain, a_volume_whose_drive_is_gone_is_faulty)
 	cr_assert_eq(json_int(status, "ldisk_status", 0), BDEV_FAULTY);
 }
 
+/* --- thin volumes --- */
+
+#define POOL                                                                   \
+	"{\"vg_name\":\"xenvg\", \"lv_name\":\"pool0\", "                      \
+	"\"lv_attr\":\"twi-aotz--\", \"lv_size\":\"1073741824\", "             \
+	"\"vg_extent_size\":\"4194304\", \"data_percent\":\"25.00\"}"
+#define THIN                                                                   \
+	"{\"vg_name\":\"xenvg\", \"lv_name\":\"t.disk0\", "                    \
+	"\"lv_attr\":\"Vwi-aotz--\", \"lv_size\":\"67108864\", "               \
+	"\"vg_extent_size\":\"4194304\", \"stripes\":\"0\", "                  \
+	"\"devices\":\"\", \"lv_tags\":\"\", \"pool_lv\":\"pool0\"}"
+
+static json_t *thin_volume(const char *name)
+{
+	json_t *disk = volume(name);
+
+	json_object_set_new(
+		disk, "params",
+		json_make("{s:i, s:s}", "stripes", 1, "thin-pool", "pool0"));
+	return disk;
+}
+
+Test(bdev_plain, a_thin_volume_is_made_in_its_pool)
+{
+	test_node_fails(&node, "blockdev_create",
+			create_args(thin_volume("t.disk0"), false),
+			"no thin pool xenvg/pool0 on this node");
+	standin_say(&node, "lvs.out", LVS(DATA "," POOL));
+	json_decref(test_node_ok(&node, "blockdev_create",
+				 create_args(thin_volume("t.disk0"), false)));
+	standin_did(&node, "lvcreate -Wn --type=thin -V64m -nt.disk0 --addtag "
+			   "originstname+web1 --thinpool=pool0 xenvg");
+	test_node_fails(&node, "blockdev_create",
+			create_args(thin_volume("t.disk0"), true),
+			"exclusive storage does not allow");
+}
+
+Test(bdev_plain, a_thin_volume_grows_and_its_snapshot_takes_no_room)
+{
+	standin_say(&node, "lvs.out", LVS(THIN "," POOL));
+	json_decref(test_node_ok(
+		&node, "blockdev_grow",
+		json_make("[o, i, b, b, b]", volume("t.disk0"), 64, 0, 1, 0)));
+	standin_did(&node, "lvextend -L +65536k /dev/xenvg/t.disk0");
+	json_decref(test_node_ok(
+		&node, "blockdev_snapshot",
+		json_make("[o, s, i]", volume("t.disk0"), "t.snap", 64)));
+	standin_did(&node, "lvcreate -kn -s -nt.snap /dev/xenvg/t.disk0");
+}
+
+Test(bdev_plain, what_is_free_in_pools_is_free_space)
+{
+	auto_json json_t *rows = json_make(
+		"[{s:s, s:s, s:s, s:s, s:s}, {s:s, s:s, s:s, s:i}, {s:s, s:s, "
+		"s:s, s:s, s:s}]",
+		"vg_name", "a", "lv_name", "p", "lv_attr", "twi-aotz--",
+		"lv_size", "1073741824", "data_percent", "25.00", "vg_name",
+		"a", "lv_name", "v", "lv_attr", "-wi-a-----", "lv_size",
+		104857600, "vg_name", "a", "lv_name", "q", "lv_attr",
+		"twi-aotz--", "lv_size", "104857600", "data_percent", "");
+
+	cr_assert_eq(lvm_thin_free_mib(rows, "a"), 768);
+	cr_assert_eq(lvm_thin_free_mib(rows, "b"), 0);
+	cr_assert_eq(lvm_thin_free_mib(NULL, "a"), 0);
+}
+
 /* --- what LVM says is input from outside --- */
 
 static json_t *one_row(void)
@@ -318,6 +385,72 @@ Test(bdev_plain, each_field_may_be_missing_or_absurd)
 				   v.stripes >= 1));
 			cr_assert_leq(json_object_size(list), 1);
 		}
+}
+
+/* Calls `check` with the row as each of its values is missing or absurd. */
+static void spoil(const char *text, void (*check)(const json_t *rows))
+{
+	static const char *const absurd[] = {"\"\"",	  "\"x\"",   "\"-5\"",
+					     "\"1e400\"", "\"nan\"", "null",
+					     "[]",	  "-7",	     "9e18"};
+	struct error err;
+	auto_json json_t *whole = json_parse(text, strlen(text), &err);
+	const char *key;
+	json_t *value;
+
+	cr_assert_not_null(whole, "%s", err.text);
+	json_object_foreach (whole, key, value)
+		for (size_t i = 0; i <= ARRAY_SIZE(absurd); i++) {
+			auto_json json_t *row = json_copy(whole);
+			auto_json json_t *rows = json_make("[O]", row);
+
+			if (i == ARRAY_SIZE(absurd))
+				json_object_del(row, key);
+			else
+				json_object_set_new(row, key,
+						    json_loads(absurd[i],
+							       JSON_DECODE_ANY,
+							       NULL));
+			check(rows);
+		}
+	(void)value;
+}
+
+static void check_group(const json_t *rows)
+{
+	double mib = -1, free_mib = -1;
+	struct error err;
+	int rc = lvm_group_space(rows, "xenvg", &mib, &free_mib, &err);
+	auto_json json_t *sizes = lvm_group_sizes(rows);
+
+	cr_expect(rc != 1 || (free_mib >= 0 && free_mib <= mib), "%f %f", mib,
+		  free_mib);
+	cr_expect_leq(json_object_size(sizes), 1);
+}
+
+Test(bdev_plain, each_field_of_a_group_may_be_missing_or_absurd)
+{
+	spoil("{\"vg_name\":\"xenvg\", \"vg_size\":\"1073741824\", "
+	      "\"vg_free\":\"1006632960\", \"vg_attr\":\"wz--n-\"}",
+	      check_group);
+}
+
+static void check_physical(const json_t *rows)
+{
+	size_t n = 0;
+	auto_free struct lvm_pv *pvs = lvm_pvs_of(rows, "xenvg", true, &n);
+	auto_json json_t *shared = lvm_shared_pvs(rows, rows, NULL);
+
+	for (size_t i = 0; i < n; i++)
+		cr_expect(*pvs[i].name == '/' && pvs[i].free_mib >= 0 &&
+			  pvs[i].free_mib <= pvs[i].mib);
+	cr_expect_geq(lvm_pv_usable_mib(pvs, n), 0);
+	cr_expect_eq(json_array_size(shared), 0);
+}
+
+Test(bdev_plain, each_field_of_a_physical_volume_may_be_missing_or_absurd)
+{
+	spoil(PV("/dev/vdb", "1006632960"), check_physical);
 }
 
 Test(bdev_plain, a_report_that_is_none_is_an_error)

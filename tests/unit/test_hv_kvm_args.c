@@ -3,8 +3,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "noded/hv/kvm/hv_kvm.h"
+#include "noded/hv/kvm/hv_kvm_devices.h"
 
 static struct error err;
 
@@ -89,6 +91,57 @@ static char *line_with_disk(const char *hvparams, const char *object)
 
 	paths_destroy(p);
 	return rc < 0 ? NULL : strv_join(&argv, " ");
+}
+
+Test(hv_kvm_args, an_image_is_opened_as_what_it_is)
+{
+	auto_free char *line = line_with_disk(
+		"{}", "{\"dev_type\": \"file\", \"mode\": \"rw\", "
+		      "\"params\": {\"format\": \"qcow2\"}}");
+
+	has(line, ",format=qcow2,if=none,");
+}
+
+/* Of a disk that QEMU reaches itself: as an argument, and for a running one. */
+Test(hv_kvm_args, disks_in_ceph_and_gluster_are_opened_there)
+{
+	static const struct {
+		const char *uri, *file;
+	} cases[] = {
+		{"rbd:vms/u.rbd.disk0",
+		 "{\"driver\": \"rbd\", \"pool\": \"vms\", \"image\": "
+		 "\"u.rbd.disk0\"}"},
+		{"gluster://10.0.0.9:24007/gv0/ganeti/u.0",
+		 "{\"driver\": \"gluster\", \"volume\": \"gv0\", \"path\": "
+		 "\"ganeti/u.0\", \"server\": [{\"type\": \"inet\", \"host\": "
+		 "\"10.0.0.9\", \"port\": \"24007\"}]}"},
+		{"gluster://[fd00::9]:24008/gv0/a",
+		 "{\"driver\": \"gluster\", \"volume\": \"gv0\", \"path\": "
+		 "\"a\", \"server\": [{\"type\": \"inet\", \"host\": "
+		 "\"fd00::9\", \"port\": \"24008\"}]}"},
+	};
+	struct paths *p = paths_create("", "node1.example.com");
+	auto_json json_t *hv = json_object();
+	auto_json json_t *object = json_make("{s:s}", "dev_type", "rbd");
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct hv_disk disk = {object, (char *)"/dev/rbd0",
+					     mem_unconst(cases[i].uri)};
+		auto_free char *drive = kvm_drive(p, hv, &disk, "d");
+		auto_json json_t *node = kvm_blockdev(p, hv, &disk, "d");
+		auto_json json_t *want =
+			json_parse(cases[i].file, strlen(cases[i].file), &err);
+		json_t *file = json_object_get(node, "file");
+		auto_free char *begin =
+			xprintf("file=%s,format=raw,", cases[i].uri);
+
+		cr_assert_not_null(want, "%s", err.text);
+		cr_expect(str_starts(drive, begin), "%s", drive);
+		json_object_del(file, "read-only");
+		json_object_del(file, "cache");
+		cr_expect(json_equal(file, want), "%zu", i);
+	}
+	paths_destroy(p);
 }
 
 Test(hv_kvm_args, a_disk_may_be_read_only)

@@ -456,6 +456,37 @@ Test(params, other_devices_get_what_their_template_has)
 	}
 }
 
+/* Those of ours are nowhere until somebody sets them, and a new disk keeps what
+ * was in force then. */
+Test(params, what_ganeti_does_not_have_is_kept_by_new_disks_alone)
+{
+	auto_json json_t *cluster =
+		parse("{\"diskparams\":{\"file\":{\"format\":\"qcow2\"}}}");
+	auto_json json_t *group =
+		parse("{\"diskparams\":{\"file\":{\"format\":\"raw\"}}}");
+	auto_json json_t *old = parse("{\"dev_type\":\"file\",\"params\":{}}");
+	auto_json json_t *image = parse("{\"dev_type\":\"file\",\"params\":"
+					"{\"format\":\"qcow2\"}}");
+	auto_json json_t *none = parse("{}");
+	auto_json json_t *qcow2 = parse("{\"format\":\"qcow2\"}");
+	auto_json json_t *raw = parse("{\"format\":\"raw\"}");
+	auto_json json_t *presets = params_default_diskparams();
+	auto_json json_t *known = params_known_diskparams();
+	auto_json json_t *one = params_of_new_disk(cluster, NULL, "file");
+	auto_json json_t *two = params_of_new_disk(cluster, group, "file");
+	auto_json json_t *three = params_of_new_disk(cluster, NULL, "plain");
+	auto_json json_t *sent = params_device(cluster, NULL, old);
+	auto_json json_t *sent_image = params_device(group, NULL, image);
+
+	compat_assert_same(one, qcow2);
+	compat_assert_same(two, raw);
+	compat_assert_same(three, none);
+	compat_assert_same(json_object_get(sent, "params"), none);
+	compat_assert_same(json_object_get(sent_image, "params"), qcow2);
+	cr_assert_null(json_get(json_get(presets, "file"), "format"));
+	cr_assert_not_null(json_get(json_get(known, "file"), "format"));
+}
+
 Test(params, a_dynamic_resync_needs_its_controller)
 {
 	auto_json json_t *off =

@@ -33,6 +33,51 @@ is "$(vm_sum 2 "/dev/xenvg/$p1" 64)" "$sum" "and with its data"
 succeeds "it goes" m gnt-instance remove -f p1
 is "$(lvs_of 2)" "" "and its volumes"
 
+# --- thin volumes ---
+for i in 1 2; do
+    vm "$i" "lvcreate -q -y --type thin-pool -L 512m -n pool0 xenvg" >/dev/null 2>&1
+done
+if vm 1 "lvs xenvg/pool0" >/dev/null 2>&1; then
+    m "gnt-cluster modify -D plain:thin-pool=pool0" >/dev/null
+    succeeds "an instance in a thin pool" m $add -t plain -s 256m -n node1.vmt t1
+    t1=$(data_of disk0)
+    is "$(vm 1 "lvs --noheadings -o pool_lv xenvg/$t1" | tr -d ' ')" pool0 "is there"
+    vm_pattern 1 "/dev/xenvg/$t1" 64
+    sum=$(vm_sum 1 "/dev/xenvg/$t1" 64)
+    succeeds "it grows" m gnt-instance grow-disk t1 0 64m
+    is "$(m "blockdev --getsize64 /dev/xenvg/$t1")" 335544320 "to the size that was asked for"
+    succeeds "it is exported from a snapshot" m gnt-backup export --noshutdown -n node2.vmt t1
+    is "$(vm 1 "lvs --noheadings -o lv_name xenvg" | grep -c snap)" 0 "which is gone"
+    is "$(vm 2 "head -c 67108864 /var/lib/ganeti/export/t1/*[0-9a-f]-[0-9a-f]* | sha256sum" | cut -c1-64)" \
+        "$(vm 1 "head -c 67108864 /dev/xenvg/$t1 | sha256sum" | cut -c1-64)" "with its data"
+    succeeds "it moves" m gnt-instance move -f -n node2.vmt t1
+    is "$(vm_sum 2 "/dev/xenvg/$t1" 64)" "$sum" "with its data"
+    is "$(vm 2 "lvs --noheadings -o pool_lv xenvg/$t1" | tr -d ' ')" pool0 "into the pool there"
+    succeeds "it goes" m gnt-instance remove -f t1
+    m "gnt-cluster modify -D plain:thin-pool=default" >/dev/null
+else
+    note "no thin pools on these nodes (thin-provisioning-tools)"
+fi
+for i in 1 2; do
+    vm "$i" "lvremove -q -y xenvg/pool0" >/dev/null 2>&1
+done
+
+# --- a device that is there ---
+vm 1 "truncate -s 32m /root/device; losetup /dev/loop7 /root/device; mkdir -p /dev/disk/by-id; \
+    ln -sf /dev/loop7 /dev/disk/by-id/site-7"
+all=plain,drbd,blockdev
+m "gnt-cluster modify --enabled-disk-templates=$all --ipolicy-disk-templates=$all" >/dev/null
+vm_pattern 1 /dev/loop7 32
+sum=$(vm_sum 1 /dev/loop7 32)
+succeeds "a loop device is adopted" m $add -t blockdev \
+    --disk 0:adopt=/dev/disk/by-id/site-7 --no-install -n node1.vmt b1
+is "$(m "gnt-instance list --no-headers -o disk.sizes b1")" 32 "with its size"
+is "$(vm_sum 1 /dev/loop7 32)" "$sum" "and its data"
+succeeds "it starts and stops" m "gnt-instance startup b1 && gnt-instance shutdown b1"
+succeeds "and goes" m gnt-instance remove -f b1
+is "$(vm_sum 1 /dev/loop7 32)" "$sum" "but not its data"
+vm 1 "rm /dev/disk/by-id/site-7; losetup -d /dev/loop7; rm /root/device"
+
 # --- mirrors ---
 succeeds "an instance on DRBD" m $add -t drbd -s 64m -n node1.vmt:node2.vmt d1
 like "$(drbd 1)" 'Connected ro:Primary/Secondary ds:UpToDate/UpToDate' "it is in sync"

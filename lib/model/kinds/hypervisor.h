@@ -11,6 +11,7 @@ struct hypervisor_info {
 	const char *name;
 	bool port;	      /* an instance has a port for its screen (VNC) */
 	bool userspace_disks; /* it opens disks itself ("access") */
+	bool formats;	      /* it opens images that are not raw ("format") */
 	/* Instances can be started for a while from another disk: to install
 	 * an OS, to fill free space with zeros. */
 	bool helper_machines;

@@ -109,6 +109,8 @@ struct template_info {
 	bool file;	      /* its disks are files in folders */
 	bool access;	      /* disks say how they are reached ("access") */
 	bool provider;	      /* disks name a program that makes them */
+	bool snapshots;	      /* what is on a disk can be kept as it is now */
+	bool formats; /* a file may be an image of a format ("format") */
 	/* Volumes may have whole physical volumes for themselves. */
 	bool exclusive;
 	/* Of storage that all nodes reach: hosts may keep data in their page

@@ -19,6 +19,9 @@ json_t *params_default_nic(void);
 json_t *params_default_nd(void);
 json_t *params_default_diskparams(void); /* {template: {...}} */
 json_t *params_default_ipolicy(void);
+/* The disk parameters of new clusters, and with an empty text those of ours
+ * that a new cluster does not have (ADDED in params.def). */
+json_t *params_known_diskparams(void);
 
 /* --- filled values; objects are those of the configuration --- */
 json_t *params_fill_hv(const json_t *cluster, const char *hypervisor,
@@ -34,6 +37,10 @@ json_t *params_fill_disk(const json_t *cluster, const json_t *group,
  * the group; those of the disk itself win. */
 json_t *params_device(const json_t *cluster, const json_t *group,
 		      const json_t *disk);
+/* The parameters of ours that a new disk of the template is to keep, {} where
+ * nobody has set any. */
+json_t *params_of_new_disk(const json_t *cluster, const json_t *group,
+			   const char *template);
 json_t *params_fill_ipolicy(const json_t *cluster, const json_t *group);
 /* The public parameters of an OS ("name" or "name+variant"): those of the name,
  * below those of the variant, below custom. */

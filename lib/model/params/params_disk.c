@@ -34,7 +34,8 @@ static const struct {
 static const char *const mirror_stripes[] = {"data-stripes", "meta-stripes"};
 
 /* All values in force of a template, also those that the configuration leaves
- * out; NULL if there is no such template. */
+ * out; NULL if there is no such template.  Those of ours are not among them: a
+ * disk has them from its creation on or not at all. */
 static json_t *in_force(const json_t *cluster, const json_t *group,
 			const char *template)
 {
@@ -45,7 +46,9 @@ static json_t *in_force(const json_t *cluster, const json_t *group,
 		return NULL;
 	filled = params_fill_disk(cluster, group, template);
 	for (; table->name != NULL; table++)
-		if (json_object_get(filled, table->name) == NULL)
+		if (table->preset == NULL)
+			json_object_del(filled, table->name);
+		else if (json_object_get(filled, table->name) == NULL)
 			json_object_set_new(filled, table->name,
 					    params_table_preset(table));
 	return filled;
@@ -107,6 +110,21 @@ json_t *params_device(const json_t *cluster, const json_t *group,
 		device, "children",
 		annotated_volumes(json_get(disk, "children"), filled));
 	return device;
+}
+
+json_t *params_of_new_disk(const json_t *cluster, const json_t *group,
+			   const char *template)
+{
+	const struct param *table = params_table(FAMILY_DISK, template);
+	auto_json json_t *filled = params_fill_disk(cluster, group, template);
+	json_t *kept = json_object();
+
+	for (; table != NULL && table->name != NULL; table++)
+		if (table->preset == NULL &&
+		    json_object_get(filled, table->name) != NULL)
+			json_object_set(kept, table->name,
+					json_object_get(filled, table->name));
+	return kept;
 }
 
 int params_check_disk(const json_t *cluster, const json_t *group,

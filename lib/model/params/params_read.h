@@ -36,11 +36,13 @@ typedef double params_take_FLOAT;
 	{                                                                      \
 		return PARAMS_READ_##type(filled, #name, preset);              \
 	}
+#define ADDED(name, type, check, arg)
 #define TABLE_END
 #include "lib/model/params/params.def"
 #undef TABLE
 #undef PARAM
 #undef OWN
+#undef ADDED
 #undef TABLE_END
 
 #endif

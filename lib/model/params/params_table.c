@@ -18,11 +18,14 @@
 #define PARAM(name, type, preset, check, arg) \
 	{name, PARAM_##type, preset, CHECK_##check, arg},
 #define OWN(prefix, name, ...) PARAM(#name, __VA_ARGS__)
+#define ADDED(name, type, check, arg) \
+	{name, PARAM_##type, NULL, CHECK_##check, arg},
 #define TABLE_END {0}};
 #include "lib/model/params/params.def"
 #undef TABLE
 #undef PARAM
 #undef OWN
+#undef ADDED
 #undef TABLE_END
 
 static const struct table_row {
@@ -33,11 +36,13 @@ static const struct table_row {
 #define TABLE(id, family, name) {FAMILY_##family, name, id##_table},
 #define PARAM(name, type, preset, check, arg)
 #define OWN(prefix, name, type, preset, check, arg)
+#define ADDED(name, type, check, arg)
 #define TABLE_END
 #include "lib/model/params/params.def"
 #undef TABLE
 #undef PARAM
 #undef OWN
+#undef ADDED
 #undef TABLE_END
 };
 /* clang-format on */
@@ -100,8 +105,9 @@ static json_t *params_table_defaults(const struct param *table)
 	json_t *values = json_object();
 
 	for (; table->name != NULL; table++)
-		json_object_set_new(values, table->name,
-				    params_table_preset(table));
+		if (table->preset != NULL)
+			json_object_set_new(values, table->name,
+					    params_table_preset(table));
 	return values;
 }
 
@@ -132,6 +138,21 @@ json_t *params_default_diskparams(void)
 		json_object_set_new(
 			all, *t,
 			params_table_defaults(params_table(FAMILY_DISK, *t)));
+	return all;
+}
+
+json_t *params_known_diskparams(void)
+{
+	json_t *all = params_default_diskparams();
+
+	for (const char *const *t = template_names; *t != NULL; t++) {
+		const struct param *p = params_table(FAMILY_DISK, *t);
+
+		for (; p->name != NULL; p++)
+			if (p->preset == NULL)
+				json_set_str(json_object_get(all, *t), p->name,
+					     "");
+	}
 	return all;
 }
 

@@ -39,7 +39,8 @@ enum param_check {
 struct param {
 	const char *name; /* NULL ends a table */
 	enum param_type type;
-	const char *preset; /* the default, as text */
+	/* The default, as text; NULL: of ours (ADDED), without one. */
+	const char *preset;
 	enum param_check check;
 	const char *arg;
 };
@@ -51,7 +52,7 @@ const struct param *params_table(enum param_family family, const char *name);
 const struct param *params_table_find(const struct param *table,
 				      const char *name);
 
-/* The default of one, to be freed. */
+/* The default of one that has it, to be freed. */
 json_t *params_table_preset(const struct param *param);
 
 /* The value in the form in which it is stored, to be freed: other accepted

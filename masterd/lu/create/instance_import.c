@@ -392,6 +392,21 @@ static int find_images(struct inst_import *im, const json_t *section,
 	return 0;
 }
 
+/* What its files are compressed with. */
+static int find_tool(struct lu *lu, struct inst_import *im,
+		     const json_t *section, struct error *err)
+{
+	const char *tool = json_str(section, "compression", "none");
+
+	if (strcmp(tool, "none") == 0)
+		return 0;
+	if (transfer_check_tool(lu, tool, err) < 0)
+		return error_wrap(err,
+				  "The files of the export are compressed");
+	im->stored = lu_keep_str(lu, xstrdup(tool));
+	return 0;
+}
+
 int import_read(struct lu *lu, const struct op_instance_create *op,
 		struct inst_import *im, struct error *err)
 {
@@ -402,6 +417,8 @@ int import_read(struct lu *lu, const struct op_instance_create *op,
 		return -1;
 	sections = describe(lu, im, err);
 	if (sections == NULL)
+		return -1;
+	if (find_tool(lu, im, json_get(sections, "export"), err) < 0)
 		return -1;
 	im->kept = json_array();
 	im->old_name =
@@ -437,6 +454,7 @@ static WAITS int bring_one(struct lu *lu, const struct inst_import *im,
 		.source = im->node,
 		.target = inst_primary_node(carried),
 		.compress = im->op.compress,
+		.stored = im->stored,
 	};
 
 	if (image == NULL)

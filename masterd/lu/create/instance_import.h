@@ -6,11 +6,12 @@
 #include "masterd/lu/frame/lu.h"
 
 struct inst_import {
-	char *node;	/* UUID of the node that has the export */
-	char *path;	/* its folder there */
-	char *old_name; /* of the instance that was exported */
-	json_t *images; /* a path each disk, or null */
-	json_t *kept;	/* owns the values that op refers to */
+	char *node;	    /* UUID of the node that has the export */
+	char *path;	    /* its folder there */
+	char *old_name;	    /* of the instance that was exported */
+	json_t *images;	    /* a path each disk, or null */
+	const char *stored; /* what these files are compressed with, or NULL */
+	json_t *kept;	    /* owns the values that op refers to */
 
 	/* the opcode, completed from the export */
 	struct op_instance_create op;

@@ -29,7 +29,8 @@ static char *folder_of(const json_t *disk)
 		json_string_value(json_array_get(disk_logical_id(disk), 1));
 	const char *slash = path == NULL ? NULL : strrchr(path, '/');
 
-	if (!template_is_file(disk_dev_type(disk)) || slash == NULL)
+	if (template_get(disk_dev_type(disk))->named != NAMED_AS_FILE ||
+	    slash == NULL)
 		return NULL;
 	return xstrndup(path, (size_t)(slash - path));
 }

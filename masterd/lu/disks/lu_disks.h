@@ -20,9 +20,10 @@ bool disks_exclusive(struct lu *lu, const json_t *inst);
  * NULL with err when there are none left. */
 struct new_disk {
 	const char *template;
-	const char *folder;    /* of files */
-	const char *driver;    /* NULL: loop */
-	const char *instance;  /* UUID */
+	const char *folder;   /* of files */
+	const char *driver;   /* NULL: loop */
+	const char *instance; /* UUID */
+	const char *hypervisor;
 	const char *primary;   /* UUID */
 	const char *secondary; /* UUID, of mirrors; else NULL */
 };

@@ -195,6 +195,7 @@ static json_t *temporary_disk(struct lu *lu, const json_t *inst,
 		.folder = folder,
 		.driver = place,
 		.instance = inst_uuid(inst),
+		.hypervisor = inst_hypervisor(inst),
 		.primary = inst_primary_node(inst),
 	};
 	json_t *disk;

@@ -10,6 +10,7 @@
 #include "lib/base/random.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
+#include "lib/model/kinds/hypervisor.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/config/reserve.h"
@@ -205,13 +206,29 @@ static void make_simple(struct lu *lu, const struct new_disk *new,
 				     : json_array());
 }
 
+/* Those of ours that are in force.  What is adopted is what it is. */
+static json_t *kept_params(struct lu *lu, const struct new_disk *new,
+			   const json_t *wanted)
+{
+	struct config *c = lu->m->config;
+	const json_t *node = config_get(c, CONFIG_NODE, new->primary);
+
+	if (json_get(wanted, "adopt") != NULL)
+		return json_object();
+	return params_of_new_disk(config_cluster(c),
+				  config_get(c, CONFIG_GROUP, node_group(node)),
+				  new->template);
+}
+
 /* Parameters that a disk has itself: the way of access, and for external
  * storage any that its provider knows. */
-static json_t *own_params(const struct new_disk *new, const json_t *wanted)
+static json_t *own_params(struct lu *lu, const struct new_disk *new,
+			  const json_t *wanted)
 {
 	static const char *const common[] = {"size",   "mode",	"name",	   "vg",
 					     "metavg", "adopt", "spindles"};
-	json_t *params = json_copy(json_unconst(wanted));
+	auto_json json_t *kept = kept_params(lu, new, wanted);
+	json_t *params = json_overlay(kept, wanted);
 
 	for (size_t k = 0; k < ARRAY_SIZE(common); k++)
 		json_object_del(params, common[k]);
@@ -257,6 +274,21 @@ bool disks_exclusive(struct lu *lu, const json_t *inst)
 	return false;
 }
 
+/* Others than QEMU would take the image itself for the guest's data. */
+static int check_format(const struct new_disk *new, const json_t *params,
+			struct error *err)
+{
+	const char *format = json_str(params, "format", "raw");
+
+	if (strcmp(format, "raw") == 0 ||
+	    hypervisor_get(new->hypervisor)->formats)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "The hypervisor %s cannot open disks of the format "
+			 "%s; ask for format=raw",
+			 new->hypervisor, format);
+}
+
 json_t *disks_new(struct lu *lu, const struct new_disk *new,
 		  const json_t *wanted, size_t i, struct error *err)
 {
@@ -272,7 +304,9 @@ json_t *disks_new(struct lu *lu, const struct new_disk *new,
 			 json_str(wanted, "mode", "rw"), "uuid", uuid);
 	keep(wanted, "name", disk);
 	keep(wanted, "spindles", disk);
-	disk_set_params(disk, own_params(new, wanted));
+	disk_set_params(disk, own_params(lu, new, wanted));
+	if (check_format(new, disk_params(disk), err) < 0)
+		return NULL;
 	if (new->secondary == NULL)
 		make_simple(lu, new, wanted, i, disk);
 	else if (make_mirror(lu, new, wanted, i, disk, err) < 0)

@@ -38,7 +38,8 @@ struct run {
 	const struct transfer *t;
 	struct side import, export;
 	struct progress progress;
-	bool sparse; /* zeros are not sent */
+	bool sparse;		  /* zeros are not sent */
+	const struct side *brake; /* who keeps the limit; NULL: there is none */
 	char magic[2 * MAGIC_BYTES + 1];
 };
 
@@ -71,13 +72,31 @@ int transfer_check_tool(struct lu *lu, const char *compress, struct error *err)
 			 compress);
 }
 
-/* Ganeti's node daemon refuses what it does not know. */
-static json_t *options(const struct run *r)
+static bool is_file(const json_t *end)
 {
-	return json_make("{s:s, s:s, s:i, s:o*}", "compress", r->t->compress,
-			 "magic", r->magic, "connect_timeout",
-			 CONNECT_TIMEOUT_S, "sparse",
-			 r->sparse ? json_true() : NULL);
+	return str_eq(json_string_value(json_array_get(end, 0)), "file");
+}
+
+/* What a side does with the stream: a file that is compressed goes and comes as
+ * it is. */
+static const char *compress_of(const struct transfer *t, const json_t *end)
+{
+	if (t->stored == NULL)
+		return t->compress;
+	return is_file(end) ? "none" : t->stored;
+}
+
+/* Ganeti's node daemon refuses what it does not know. */
+static json_t *options(const struct run *r, const struct side *s,
+		       const json_t *end)
+{
+	bool slow = s == r->brake;
+
+	return json_make("{s:s, s:s, s:i, s:o*, s:o*}", "compress",
+			 compress_of(r->t, end), "magic", r->magic,
+			 "connect_timeout", CONNECT_TIMEOUT_S, "sparse",
+			 r->sparse ? json_true() : NULL, "bandwidth_limit",
+			 slow ? json_integer(r->t->bandwidth_mib) : NULL);
 }
 
 /* "disk0" */
@@ -128,7 +147,7 @@ static WAITS int start_import(struct run *r, struct error *err)
 	struct side *s = &r->import;
 
 	s->name = aftermath_start(r->lu, s->node,
-				  rpc_import_start(options(r),
+				  rpc_import_start(options(r, s, r->t->to),
 						   json_ref(r->t->inst), part,
 						   json_ref(r->t->to)),
 				  rpc_impexp_cleanup, err);
@@ -173,7 +192,7 @@ static WAITS int start_export(struct run *r, int64_t port, struct error *err)
 	struct side *s = &r->export;
 
 	s->name = aftermath_start(r->lu, s->node,
-				  rpc_export_start(options(r),
+				  rpc_export_start(options(r, s, r->t->from),
 						   node_primary_ip(target),
 						   port, json_ref(r->t->inst),
 						   part, json_ref(r->t->from)),
@@ -287,21 +306,39 @@ static bool has_plain_ends(const struct transfer *t)
 	return true;
 }
 
+static WAITS bool is_ours(struct lu *lu, const char *uuid)
+{
+	auto_json json_t *node =
+		json_ref(config_get(lu->m->config, CONFIG_NODE, uuid));
+
+	return node != NULL && !noderpc_is_ganetis(lu->m->rpc, node);
+}
+
+/* Who sends keeps the limit, or who receives, where only that is of ours. */
+static WAITS void find_brake(struct run *r)
+{
+	if (r->t->bandwidth_mib == 0)
+		return;
+	if (is_ours(r->lu, r->export.node))
+		r->brake = &r->export;
+	else if (is_ours(r->lu, r->import.node))
+		r->brake = &r->import;
+	else
+		lu_warn(r->lu,
+			"disk/%zu: neither %s nor %s can keep a bandwidth "
+			"limit, ignoring it",
+			r->t->index, lu_node_name(r->lu, r->export.node),
+			lu_node_name(r->lu, r->import.node));
+}
+
 /* Nodes of Ganeti's take all bytes as they are. */
 static WAITS bool can_be_sparse(struct lu *lu, const struct transfer *t)
 {
 	const char *const nodes[] = {t->source, t->target};
 
-	if (!has_plain_ends(t))
+	if (!has_plain_ends(t) || t->stored != NULL)
 		return false;
-	for (size_t i = 0; i < 2; i++) {
-		auto_json json_t *node = json_ref(
-			config_get(lu->m->config, CONFIG_NODE, nodes[i]));
-
-		if (node == NULL || noderpc_is_ganetis(lu->m->rpc, node))
-			return false;
-	}
-	return true;
+	return is_ours(lu, nodes[0]) && is_ours(lu, nodes[1]);
 }
 
 int transfer_run(struct lu *lu, const struct transfer *t, struct error *err)
@@ -316,6 +353,7 @@ int transfer_run(struct lu *lu, const struct transfer *t, struct error *err)
 
 	make_magic(r.magic);
 	r.sparse = can_be_sparse(lu, t);
+	find_brake(&r);
 	lu_feedback(lu, "Exporting disk/%zu from %s to %s", t->index,
 		    lu_node_name(lu, t->source), lu_node_name(lu, t->target));
 	rc = bring(&r, err);

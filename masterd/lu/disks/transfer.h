@@ -14,6 +14,10 @@ struct transfer {
 	const json_t *from, *to;     /* ends: ["raw", [disk]], ["file", [path]],
 				      * ["script", [disk, index]] */
 	const char *compress;	     /* "none", or a tool of the cluster */
+	/* The tool that a file of an export is compressed with; NULL: it is
+	 * not. Then only the other side compresses, or decompresses. */
+	const char *stored;
+	int64_t bandwidth_mib; /* of the network, in a second; 0: no limit */
 };
 
 /* The strings in t must survive waits.  On failure, and when the job is killed,

@@ -34,8 +34,9 @@ struct export
 	bool stopped; /* we have stopped it */
 	bool zeroes;  /* its free space, before: */
 	struct helper helper;
-	bool dark;	   /* the helper stopped its disks */
-	bool active;	   /* we started its disks */
+	bool dark;   /* the helper stopped its disks */
+	bool active; /* we started its disks */
+	bool can_snapshot;
 	bool began;	   /* there may be files on the target */
 	json_t *snapshots; /* of its disks, or NULL */
 };
@@ -100,8 +101,22 @@ static int check_options(const struct op_backup_export *op, struct error *err)
 
 static bool makes_snapshots(struct lu *lu)
 {
-	return snapshots_can(
-		config_instance_template(lu->m->config, export_of(lu)->inst));
+	return export_of(lu)->can_snapshot;
+}
+
+/* A node daemon of Ganeti's makes snapshots of volumes alone. */
+static WAITS void look_for_snapshots(struct lu *lu)
+{
+	struct export *e = export_of(lu);
+	const char *template = config_instance_template(lu->m->config, e->inst);
+	auto_json json_t *node =
+		json_ref(config_get(lu->m->config, CONFIG_NODE, e->source));
+	auto_json json_t *disks = config_instance_disks(lu->m->config, e->inst);
+	bool can = snapshots_can(template, disks);
+
+	if (can && !template_is_on_volumes(template))
+		can = node != NULL && !noderpc_is_ganetis(lu->m->rpc, node);
+	e->can_snapshot = can;
 }
 
 /* A running instance has to be stopped while its disks are copied, if their
@@ -170,6 +185,27 @@ static WAITS int check_zeroing(struct lu *lu, struct error *err)
 	return 0;
 }
 
+/* A node daemon of Ganeti's would describe compressed files as others. */
+static WAITS int check_stored(struct lu *lu, struct error *err)
+{
+	const struct op_backup_export *op = lu->op;
+	struct export *e = export_of(lu);
+	auto_json json_t *node =
+		json_ref(config_get(lu->m->config, CONFIG_NODE, e->target));
+
+	if (op->dump_compress == NULL)
+		return 0;
+	if (transfer_check_tool(lu, op->dump_compress, err) < 0)
+		return -1;
+	if (node != NULL && !noderpc_is_ganetis(lu->m->rpc, node))
+		return 0;
+	return error_set(
+		err, ERR_PREREQ, ECODE_STATE,
+		"Node %s has a node daemon of Ganeti's, which keeps no "
+		"compressed exports",
+		lu_node_name(lu, e->target));
+}
+
 /* Warnings that are given before anything is stopped. */
 static WAITS int check_script(struct lu *lu, struct error *err)
 {
@@ -198,6 +234,9 @@ static WAITS int export_check(struct lu *lu, struct error *err)
 				 lu_node_name(lu, e->target));
 	if (inst_check_node(lu, e->target, false, err) < 0)
 		return -1;
+	if (check_stored(lu, err) < 0)
+		return -1;
+	look_for_snapshots(lu);
 	if (check_script(lu, err) < 0 || check_sleep(lu, err) < 0)
 		return -1;
 	return check_zeroing(lu, err);
@@ -339,6 +378,12 @@ static WAITS void drop_unfinished(struct lu *lu)
 			err.text);
 }
 
+/* The tool of the files; NULL: none. */
+static const char *stored_by(const struct op_backup_export *op)
+{
+	return str_eq(op->dump_compress, "none") ? NULL : op->dump_compress;
+}
+
 static WAITS int bring_disk(struct lu *lu, const json_t *carried, size_t i,
 			    struct error *err)
 {
@@ -362,6 +407,8 @@ static WAITS int bring_disk(struct lu *lu, const json_t *carried, size_t i,
 		.from = from,
 		.to = to,
 		.compress = op->compress,
+		.stored = stored_by(op),
+		.bandwidth_mib = op->bandwidth_limit,
 	};
 
 	return transfer_run(lu, &t, err);
@@ -371,12 +418,16 @@ static WAITS int finalize(struct lu *lu, const json_t *carried,
 			  struct error *err)
 {
 	struct export *e = export_of(lu);
+	const char *stored = stored_by(lu->op);
+	auto_json json_t *described = json_copy(json_unconst(carried));
 	auto_json json_t *done = NULL;
 
+	if (stored != NULL)
+		json_set_str(described, "dump_compression", stored);
 	lu_feedback(lu, "Finalizing export on %s", lu_node_name(lu, e->target));
 	done = lu_call(
 		lu, e->target,
-		rpc_finalize_export(json_ref(carried),
+		rpc_finalize_export(json_ref(described),
 				    json_ref(json_get(carried, "disks_info"))),
 		err);
 	if (done != NULL)

@@ -252,6 +252,7 @@ static WAITS int copy_disks(struct lu *lu, struct error *err)
 			.from = end,
 			.to = end,
 			.compress = op->compress,
+			.bandwidth_mib = op->bandwidth_limit,
 		};
 
 		if (transfer_run(lu, &t, err) < 0)

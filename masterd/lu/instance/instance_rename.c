@@ -92,7 +92,7 @@ static void find_folders(struct lu *lu)
 	char *slash;
 
 	if (keeps_name(r) || file == NULL || strchr(file, '/') == NULL ||
-	    !template_is_file(disk_dev_type(first)))
+	    template_get(disk_dev_type(first))->named != NAMED_AS_FILE)
 		return;
 	r->old_folder = xstrndup(file, (size_t)(strrchr(file, '/') - file));
 	parent = xstrdup(r->old_folder);

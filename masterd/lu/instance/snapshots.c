@@ -4,15 +4,30 @@
  * was left behind is replaced the next time. */
 #include "masterd/lu/instance/snapshots.h"
 
+#include <string.h>
+
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "masterd/lu/disks/aftermath.h"
 #include "masterd/lu/parts/lu_instance.h"
 
-bool snapshots_can(const char *template)
+/* Images keep snapshots inside of them. */
+static bool are_images(const json_t *disks)
 {
-	return template_is_on_volumes(template);
+	for (size_t i = 0; i < json_array_size(disks); i++) {
+		const json_t *params = disk_params(json_array_get(disks, i));
+
+		if (strcmp(json_str(params, "format", "raw"), "raw") == 0)
+			return false;
+	}
+	return json_array_size(disks) > 0;
+}
+
+bool snapshots_can(const char *template, const json_t *disks)
+{
+	return template_get(template)->snapshots ||
+	       (template_get(template)->formats && are_images(disks));
 }
 
 /* The volume that holds the data of a disk. */
@@ -40,7 +55,7 @@ static WAITS json_t *take_one(struct lu *lu, const json_t *disk,
 		     rpc_blockdev_snapshot(json_ref(disk), name,
 					   disk_size_mib(disk)),
 		     err);
-	if (json_array_size(id) == 2) {
+	if (json_array_size(id) == 2 || json_array_size(id) == 3) {
 		disk_set_logical_id(snapshot, json_incref(id));
 		return snapshot;
 	}

@@ -8,8 +8,9 @@
 
 #include "masterd/lu/frame/lu.h"
 
-/* Whether the storage of such disks makes them. */
-bool snapshots_can(const char *template);
+/* Whether the storage of these disks (objects of the configuration) makes
+ * them. */
+bool snapshots_can(const char *template, const json_t *disks);
 
 /* Take one of each disk, active on the node: [disk, ...] in the form of node
  * calls, to be freed.  After a failure there are none. */

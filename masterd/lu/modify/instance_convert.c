@@ -284,6 +284,7 @@ static json_t *plan_disk(struct lu *lu, const struct conversion *c, size_t i,
 		.folder = folder,
 		.driver = c->op->file_driver,
 		.instance = inst_uuid(c->inst),
+		.hypervisor = inst_hypervisor(c->inst),
 		.primary = inst_primary_node(c->inst),
 		.secondary = c->secondary,
 	};
@@ -362,6 +363,7 @@ static WAITS int copy_one(struct lu *lu, const struct conversion *c,
 		.from = from,
 		.to = to,
 		.compress = "none",
+		.bandwidth_mib = c->op->bandwidth_limit,
 	};
 
 	lu_feedback(lu, " - copying data from disk %zu (%s), size %jdM", i,

@@ -104,8 +104,8 @@ static json_t *detached(const json_t *disk)
 	auto_free char *folder = NULL, *path = NULL;
 
 	disk_set_iv_name(copy, "");
-	if (!template_is_file(disk_dev_type(disk)) || file == NULL ||
-	    strrchr(file, '/') == NULL)
+	if (template_get(disk_dev_type(disk))->named != NAMED_AS_FILE ||
+	    file == NULL || strrchr(file, '/') == NULL)
 		return copy;
 	folder = xstrndup(file, (size_t)(strrchr(file, '/') - file));
 	if (strrchr(folder, '/') == NULL)

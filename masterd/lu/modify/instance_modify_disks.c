@@ -47,6 +47,7 @@ static json_t *new_disk(struct lu *lu, const char *template,
 			       .folder = folder,
 			       .driver = op->file_driver,
 			       .instance = inst_uuid(inst),
+			       .hypervisor = inst_hypervisor(inst),
 			       .primary = inst_primary_node(inst)};
 
 	config_instance_secondaries(lu->m->config, inst, &others);
@@ -165,7 +166,7 @@ static int attach_disk(struct lu *lu, size_t i, const json_t *given,
 	    check_attach(lu, disk, err) < 0)
 		return -1;
 	own = json_copy(json_unconst(disk));
-	if (template_is_file(disk_dev_type(disk))) {
+	if (template_get(disk_dev_type(disk))->named == NAMED_AS_FILE) {
 		auto_json json_t *here =
 			new_disk(lu, disk_dev_type(disk), disk, i, err);
 

@@ -39,6 +39,7 @@ static json_t *make_disks(struct lu *lu, const struct op_instance_create *op,
 				     .folder = folder,
 				     .driver = op->file_driver,
 				     .instance = uuid,
+				     .hypervisor = s->hypervisor,
 				     .primary = nodes->primary,
 				     .secondary = nodes->secondary};
 	auto_json json_t *disks = json_array();

@@ -39,6 +39,11 @@ static bool has_access(const struct template_info *t)
 	return t->access;
 }
 
+static bool has_formats(const struct template_info *t)
+{
+	return t->formats;
+}
+
 static bool has_provider(const struct template_info *t)
 {
 	return t->provider;
@@ -53,6 +58,7 @@ static const struct special {
 } special[] = {
 	{"adopt", adopts, "only disks of the templates ", " can be adopted"},
 	{"access", has_access, "only the templates ", " know ways of access"},
+	{"format", has_formats, "only the templates ", " know formats"},
 	{"provider", has_provider, "only the template ", " has providers"},
 };
 
@@ -93,8 +99,8 @@ static int check_keys(const char *template, const json_t *given, size_t i,
 		      struct error *err)
 {
 	static const char *const known[] = {
-		"size",	 "mode",   "name",     "vg",	   "metavg",
-		"adopt", "access", "provider", "spindles", NULL};
+		"size",	  "mode",     "name",	"vg",	    "metavg", "adopt",
+		"access", "provider", "format", "spindles", NULL};
 
 	for (size_t k = 0; k < ARRAY_SIZE(special); k++)
 		if (check_special(&special[k], template, given, i, err) < 0)
@@ -150,7 +156,8 @@ json_t *spec_disk(const char *template, const json_t *given, size_t i,
 	    check_size(given, i, err) < 0 ||
 	    check_word(given, "mode", "access mode", "rw", "ro", i, err) < 0 ||
 	    check_word(given, "access", "way of access", "kernelspace",
-		       "userspace", i, err) < 0)
+		       "userspace", i, err) < 0 ||
+	    check_word(given, "format", "format", "raw", "qcow2", i, err) < 0)
 		return NULL;
 	disk = json_copy(json_unconst(given));
 	disk_set_size_mib(

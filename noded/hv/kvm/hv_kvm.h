@@ -57,6 +57,14 @@ WAITS int kvm_order(const struct paths *p, const char *name,
 		    const char *command, json_t *arguments STEALS,
 		    struct error *err);
 
+/* As struct hv_class (hv_kvm_snapshot.c). */
+WAITS int kvm_snapshot(const struct paths *p, const char *name,
+		       const json_t *disk, const char *snapshot, bool keep,
+		       struct error *err);
+
+WAITS int kvm_resize(const struct paths *p, const char *name,
+		     const json_t *disk, int64_t bytes, struct error *err);
+
 /* Several on one connection. */
 struct qmp_step;
 WAITS int kvm_orders(const struct paths *p, const char *name,

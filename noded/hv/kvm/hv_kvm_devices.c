@@ -293,18 +293,23 @@ static bool is_read_only(const json_t *disk)
 	return strcmp(json_str(disk, "mode", "rw"), "ro") == 0;
 }
 
+/* Given, never guessed from data that a guest has written. */
+static const char *disk_format(const json_t *disk)
+{
+	return json_str(json_get(disk, "params"), "format", "raw");
+}
+
 char *kvm_drive(const struct paths *p, const json_t *hv,
 		const struct hv_disk *disk, const char *id)
 {
 	const char *cache = disk_cache(p, hv, disk->disk);
 	const char *discard = json_str(hv, "disk_discard", "default");
-	auto_free char *file = kvm_quoted(disk->path);
+	auto_free char *file =
+		kvm_quoted(disk->uri != NULL ? disk->uri : disk->path);
 	struct buf drive = {0};
 
-	/* The format is given, never guessed from data that a guest has
-	 * written. */
-	buf_addf(&drive, "file=%s,format=raw,if=none,id=%s,aio=%s", file, id,
-		 disk_aio(hv));
+	buf_addf(&drive, "file=%s,format=%s,if=none,id=%s,aio=%s", file,
+		 disk_format(disk->disk), id, disk_aio(hv));
 	if (strcmp(cache, "default") != 0)
 		buf_addf(&drive, ",cache=%s", cache);
 	if (strcmp(discard, "default") != 0)
@@ -321,19 +326,68 @@ static bool is_device(const char *path)
 	return stat(path, &st) == 0 && S_ISBLK(st.st_mode);
 }
 
+/* "rbd:POOL/IMAGE" as QEMU's QMP has it; to be freed. */
+static json_t *ceph_node(const char *uri)
+{
+	const char *pool = uri + strlen("rbd:");
+	size_t len = strcspn(pool, "/");
+	auto_free char *name = xstrndup(pool, len);
+
+	return json_make("{s:s, s:s, s:s}", "driver", "rbd", "pool", name,
+			 "image", pool[len] == '/' ? pool + len + 1 : "");
+}
+
+/* "gluster://HOST:PORT/VOLUME/PATH"; a HOST with ':' is in brackets. */
+static json_t *gluster_node(const char *uri)
+{
+	const char *host = uri + strlen("gluster://");
+	bool six = *host == '[';
+	size_t len = strcspn(host + six, six ? "]" : ":");
+	const char *port = host + six + len + six;
+	const char *volume = port + strcspn(port, "/");
+	size_t volume_len = *volume == '/' ? strcspn(volume + 1, "/") : 0;
+	const char *path = volume + (*volume == '/') + volume_len;
+	auto_free char *host_name = xstrndup(host + six, len);
+	auto_free char *port_text =
+		xstrndup(port + (*port == ':'),
+			 (size_t)(volume - port) - (*port == ':'));
+	auto_free char *volume_name =
+		xstrndup(volume + (*volume == '/'), volume_len);
+
+	return json_make("{s:s, s:s, s:s, s:[{s:s, s:s, s:s}]}", "driver",
+			 "gluster", "volume", volume_name, "path",
+			 path + (*path == '/'), "server", "type", "inet",
+			 "host", host_name, "port", port_text);
+}
+
+/* What the data of a disk are in: a file, a device, or storage that QEMU
+ * reaches itself. */
+static json_t *protocol_node(const json_t *hv, const struct hv_disk *disk)
+{
+	if (disk->uri != NULL && str_starts(disk->uri, "rbd:"))
+		return ceph_node(disk->uri);
+	if (disk->uri != NULL && str_starts(disk->uri, "gluster://"))
+		return gluster_node(disk->uri);
+	return json_make("{s:s, s:s, s:s}", "driver",
+			 is_device(disk->path) ? "host_device" : "file",
+			 "filename", disk->path, "aio", disk_aio(hv));
+}
+
 json_t *kvm_blockdev(const struct paths *p, const json_t *hv,
 		     const struct hv_disk *disk, const char *id)
 {
 	bool direct = strcmp(disk_cache(p, hv, disk->disk), "none") == 0;
 	bool read_only = is_read_only(disk->disk);
 	const char *discard = json_str(hv, "disk_discard", "default");
-	json_t *node = json_make(
-		"{s:s, s:s, s:b, s:{s:b}, s:{s:s, s:s, s:s, s:b, s:{s:b}}}",
-		"driver", "raw", "node-name", id, "read-only", read_only,
-		"cache", "direct", direct, "file", "driver",
-		is_device(disk->path) ? "host_device" : "file", "filename",
-		disk->path, "aio", disk_aio(hv), "read-only", read_only,
-		"cache", "direct", direct);
+	json_t *below = protocol_node(hv, disk);
+	json_t *node =
+		json_make("{s:s, s:s, s:b, s:{s:b}, s:o}", "driver",
+			  disk_format(disk->disk), "node-name", id, "read-only",
+			  read_only, "cache", "direct", direct, "file", below);
+
+	json_set_bool(below, "read-only", read_only);
+	json_object_set_new(below, "cache",
+			    json_make("{s:b}", "direct", direct));
 
 	if (strcmp(discard, "default") != 0) {
 		json_set_str(node, "discard", discard);

@@ -118,7 +118,8 @@ static WAITS int add_netdev(const struct plugging *g, struct error *err)
 static WAITS int add_open_disk(const struct plugging *g, struct error *err)
 {
 	const struct hv_disk disk = {.disk = g->plug->device,
-				     .path = mem_unconst(g->plug->path)};
+				     .path = mem_unconst(g->plug->path),
+				     .uri = mem_unconst(g->plug->uri)};
 	int64_t set =
 		(int64_t)strtoul(json_str(disk.disk, "uuid", "1"), NULL, 16) &
 		INT32_MAX;
@@ -143,7 +144,8 @@ static WAITS int add_open_disk(const struct plugging *g, struct error *err)
 static WAITS int add_backend(const struct plugging *g, struct error *err)
 {
 	const struct hv_disk disk = {.disk = g->plug->device,
-				     .path = mem_unconst(g->plug->path)};
+				     .path = mem_unconst(g->plug->path),
+				     .uri = mem_unconst(g->plug->uri)};
 
 	if (!g->plug->is_disk)
 		return add_netdev(g, err);
@@ -151,7 +153,7 @@ static WAITS int add_backend(const struct plugging *g, struct error *err)
 		return error_set(err, ERR_HYPERVISOR, NULL,
 				 "Disk %zu of instance %s has no path to add",
 				 g->plug->seq, g->name);
-	if (json_bool(g->notes, "confined", false))
+	if (json_bool(g->notes, "confined", false) && disk.uri == NULL)
 		return add_open_disk(g, err);
 	return command(g, "blockdev-add",
 		       kvm_blockdev(g->p, g->hv, &disk, g->id), err);

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copies of disks between nodes: what each side is told, as those of Ganeti's
+ * refuse what they do not know. */
+#include <string.h>
+
+#include "lib/base/array.h"
+#include "lib/json/json.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/ops.h"
+
+TestSuite(copies, .init = setup, .fini = teardown, .timeout = 60);
+
+static void add(void)
+{
+	json_t *op = op_add("web1", NODE2, true);
+
+	expect(json_make("{s:s, s:s, s:[s, s, s], s:{s:[s, s, s]}}", "OP_ID",
+			 "OP_CLUSTER_SET_PARAMS", "vg_name", "xenvg",
+			 "enabled_disk_templates", "plain", "sharedfile",
+			 "diskless", "ipolicy", "disk-templates", "plain",
+			 "sharedfile", "diskless"),
+	       "success");
+	json_set_str(op, "disk_template", "plain");
+	json_set_bool(op, "start", false);
+	expect(op, "success");
+}
+
+/* Move it to the third node with this limit, 0 for none. */
+static void move(int limit)
+{
+	json_t *op = op_move("OP_INSTANCE_MOVE", "web1", NODE3);
+
+	if (limit > 0)
+		json_set_int(op, "bandwidth_limit", limit);
+	expect(op, "success");
+}
+
+static const json_t *told(size_t node, const char *key)
+{
+	cr_assert_not_null(s.nodes[node].transfer);
+	return json_get(s.nodes[node].transfer, key);
+}
+
+static int64_t limit_of(size_t node)
+{
+	return json_int(s.nodes[node].transfer, "bandwidth_limit", -1);
+}
+
+Test(copies, who_sends_keeps_the_limit)
+{
+	add();
+	move(7);
+	cr_expect_eq(limit_of(1), 7);
+	cr_expect_null(told(2, "bandwidth_limit"));
+	cr_expect_not_null(told(1, "sparse"));
+}
+
+Test(copies, without_a_limit_nobody_is_told_of_one)
+{
+	add();
+	move(0);
+	cr_expect_null(told(1, "bandwidth_limit"));
+	cr_expect_null(told(2, "bandwidth_limit"));
+}
+
+Test(copies, a_node_of_ganetis_is_told_nothing_of_ours)
+{
+	static const char *const ours[] = {"bandwidth_limit", "sparse"};
+
+	add();
+	s.nodes[1].ganetis = true;
+	move(7);
+	s.nodes[1].ganetis = false;
+	cr_expect_eq(limit_of(2), 7, "who receives keeps it then");
+	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
+		cr_expect_null(told(1, ours[i]), "%s", ours[i]);
+}
+
+static json_t *export(void)
+{
+	return json_make("{s:s, s:s, s:s, s:s, s:i}", "OP_ID",
+			 "OP_BACKUP_EXPORT", "instance_name", "web1",
+			 "target_node", NODE3, "dump_compress", "gzip-fast",
+			 "bandwidth_limit", 9);
+}
+
+/* The file gets what comes, so it is the sender who compresses. */
+Test(copies, a_compressed_export_is_compressed_once)
+{
+	add();
+	expect(export(), "success");
+	cr_expect_str_eq(json_str(s.nodes[1].transfer, "compress", ""),
+			 "gzip-fast");
+	cr_expect_str_eq(json_str(s.nodes[2].transfer, "compress", ""), "none");
+	cr_expect_null(told(1, "sparse"));
+	cr_expect_eq(limit_of(1), 9);
+	cr_expect_str_eq(json_str(s.nodes[2].finalized, "dump_compression", ""),
+			 "gzip-fast");
+}
+
+Test(copies, a_node_of_ganetis_keeps_no_compressed_export)
+{
+	add();
+	s.nodes[2].ganetis = true;
+	expect(export(), "keeps no compressed exports");
+	s.nodes[2].ganetis = false;
+	cr_expect_null(s.nodes[2].finalized);
+}
