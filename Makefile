@@ -7,6 +7,7 @@
 #   make test-hosts   tests of the daemons with nodes that are hosts of their own
 #   make test-kinds   tests of the daemons with nodes of another kind (KIND=container)
 #   make test-vm  a cluster of three virtual machines, its life and its failover
+#   make test-vm-disks  LVM and DRBD on virtual machines
 #   make test-many  100 containers, 1,000 processes: what clusters of many nodes take
 #   make fuzz     feed the parsers with garbage (FUZZ_SECONDS each)
 #   make kill-rounds  kill the master daemon KILL_ROUNDS times (10,000)
@@ -41,7 +42,7 @@ SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 APT = $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
 INSTALL = $(APT) install -y -q --no-install-recommends
 
-.PHONY: all deps deps-build demo test test-quick test-compat test-hosts test-kinds test-vm test-many test-xen \
+.PHONY: all deps deps-build demo test test-quick test-compat test-hosts test-kinds test-vm test-vm-disks test-many test-xen \
 	coverage fuzz kill-rounds sim schedules raft-lives log-lives bench bench-htools compat-page \
 	deb test-deb install clean
 all: $(BUILD)/build.ninja
@@ -107,6 +108,10 @@ test-kinds: all
 # image, in VM_CACHE (~/.cache/gantry).
 test-vm: all
 	@BIN=$(CURDIR)/$(BUILD)/bin sh tests/vm/life.t
+
+# Volumes and mirrors on them.
+test-vm-disks: all
+	@BIN=$(CURDIR)/$(BUILD)/bin sh tests/vm/disks.t
 
 test-many: all
 	@BIN=$(CURDIR)/$(BUILD)/bin sh tests/vm/many.t

@@ -55,6 +55,8 @@ static int failover(struct cli *cli, struct error *err)
 	cli_op_set(cli, op, "target_node", &OPT_DST_NODE);
 	cli_op_flag(cli, op, "ignore_ipolicy", &OPT_IGNORE_IPOLICY);
 	cli_op_flag(cli, op, "cleanup", &OPT_CLEANUP);
+	cli_op_set(cli, op, "keep_node", &OPT_KEEP_NODE);
+	cli_op_flag(cli, op, "sync_first", &OPT_SYNC_FIRST);
 	return cli_submit(cli, op, NULL, err);
 }
 
@@ -131,20 +133,20 @@ const struct cli_command instance_failover = {
 	.name = "failover",
 	.args = "[-f] <instance-name>",
 	.help = "Stop the instance, and start it on its secondary node, or on "
-		"any node for shared storage",
+		"any node; mirrored disks get their other side there",
 	.min_args = 1,
 	.max_args = 1,
 	.options = {&OPT_FORCE, &OPT_IGNORE_CONSISTENCY, &OPT_SHUTDOWN_TIMEOUT,
 		    &OPT_DST_NODE, &OPT_IALLOCATOR, &OPT_IGNORE_IPOLICY,
-		    &OPT_CLEANUP, OPTS_JOB},
+		    &OPT_CLEANUP, &OPT_KEEP_NODE, &OPT_SYNC_FIRST, OPTS_JOB},
 	.run = failover,
 };
 
 const struct cli_command instance_migrate = {
 	.name = "migrate",
 	.args = "[-f] <instance-name>",
-	.help = "Migrate the instance to its secondary node, or to any node "
-		"for shared storage",
+	.help = "Migrate the instance to its secondary node, or to any node; "
+		"mirrored disks get their other side there first",
 	.min_args = 1,
 	.max_args = 1,
 	.options = {&OPT_FORCE, &OPT_NON_LIVE, &OPT_MIGRATION_MODE,

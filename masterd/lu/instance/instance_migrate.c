@@ -8,6 +8,7 @@
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/frame/progress.h"
 #include "masterd/lu/instance/move.h"
+#include "masterd/lu/instance/move_anywhere.h"
 #include "masterd/lu/instance/move_mirror.h"
 #include "masterd/lu/parts/lu_balloon.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -25,8 +26,12 @@ static struct move_wanted migrate_wanted(struct lu *lu)
 {
 	const struct op_instance_migrate *op = lu->op;
 
-	return (struct move_wanted){op->instance_name, op->target_node,
-				    op->iallocator};
+	return (struct move_wanted){
+		.instance = op->instance_name,
+		.target = op->target_node,
+		.iallocator = op->iallocator,
+		.ignore_ipolicy = op->ignore_ipolicy,
+	};
 }
 
 static int migrate_expand(struct lu *lu, struct error *err)
@@ -35,6 +40,8 @@ static int migrate_expand(struct lu *lu, struct error *err)
 	struct move_wanted w = migrate_wanted(lu);
 
 	move_of(lu)->cleanup = op->cleanup;
+	if (op->cleanup)
+		w.target = w.iallocator = NULL; /* it is where it is found */
 	return move_expand(lu, &w, err);
 }
 
@@ -302,6 +309,17 @@ static WAITS json_t *migration_info(struct lu *lu, struct error *err)
 		       err);
 }
 
+/* The target becomes the secondary, with all data, before the instance goes
+ * there. */
+static WAITS int to_third_node(struct lu *lu, struct error *err)
+{
+	if (anywhere_prepare(lu, false, err) < 0 ||
+	    anywhere_switch(lu, false, err) < 0 || anywhere_sync(lu, err) < 0)
+		return -1;
+	anywhere_remove_old(lu);
+	return 0;
+}
+
 static WAITS int migrate(struct lu *lu, struct error *err)
 {
 	const struct op_instance_migrate *op = lu->op;
@@ -309,6 +327,8 @@ static WAITS int migrate(struct lu *lu, struct error *err)
 	auto_json json_t *info = NULL;
 
 	lu_feedback(lu, "Migrating instance %s", inst_name(m->inst));
+	if (anywhere_is(lu) && to_third_node(lu, err) < 0)
+		return -1;
 	if (lu_balloon_move(lu, m->inst, m->target, !op->allow_runtime_changes,
 			    err) < 0)
 		return -1;
@@ -432,4 +452,6 @@ const struct lu_class lu_instance_migrate = {
 	.hook_env = migrate_env,
 	.hook_nodes = migrate_nodes,
 	.exec = migrate_exec,
+	.undo = move_undo,
+	.done = move_done,
 };
