@@ -14,7 +14,7 @@ data_of() { vm 1 "lvs --noheadings -o lv_name xenvg | grep -m1 $1 | tr -d ' '"; 
 
 # --- volumes ---
 succeeds "an instance on LVM" m $add -t plain -s 64m -n node1 p1
-like "$(lvs_of 1)" 'disk0 originstname+p1' "its volume says whose it is"
+like "$(lvs_of 1)" 'disk0 originstname[+]p1' "its volume says whose it is"
 p1=$(data_of disk0)
 vm_pattern 1 "/dev/xenvg/$p1" 64
 sum=$(vm_sum 1 "/dev/xenvg/$p1" 64)
