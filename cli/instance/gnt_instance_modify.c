@@ -303,6 +303,8 @@ static json_t *modify_op(const struct cli *cli, struct error *err)
 	cli_op_flag(cli, op, "hotplug", &OPT_HOTPLUG);
 	cli_op_flag(cli, op, "hotplug_if_possible", &OPT_HOTPLUG_IF);
 	cli_op_unless(cli, op, "wait_for_sync", &OPT_NO_WAIT_FOR_SYNC);
+	if (cli_given(cli, &OPT_BANDWIDTH_LIMIT))
+		cli_op_set(cli, op, "bandwidth_limit", &OPT_BANDWIDTH_LIMIT);
 	cli_op_unless(cli, op, "conflicts_check", &OPT_NO_CONFLICTS_CHECK);
 	if (cli_given(cli, &OPT_OFFLINE_INST) ||
 	    cli_given(cli, &OPT_ONLINE_INST))
@@ -374,6 +376,7 @@ const struct cli_command instance_modify = {
 		    &OPT_OSPARAMS,
 		    &OPT_OSPARAMS_PRIVATE,
 		    &OPT_NO_WAIT_FOR_SYNC,
+		    &OPT_BANDWIDTH_LIMIT,
 		    &OPT_OFFLINE_INST,
 		    &OPT_ONLINE_INST,
 		    &OPT_IGNORE_IPOLICY,
