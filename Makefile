@@ -8,6 +8,7 @@
 #   make test-kinds   tests of the daemons with nodes of another kind (KIND=container)
 #   make test-vm  a cluster of three virtual machines, its life and its failover
 #   make test-vm-disks  LVM and DRBD on virtual machines
+#   make test-vm-faults  the same with nodes that fail (ROUNDS times)
 #   make test-many  100 containers, 1,000 processes: what clusters of many nodes take
 #   make fuzz     feed the parsers with garbage (FUZZ_SECONDS each)
 #   make kill-rounds  kill the master daemon KILL_ROUNDS times (10,000)
@@ -42,7 +43,7 @@ SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 APT = $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
 INSTALL = $(APT) install -y -q --no-install-recommends
 
-.PHONY: all deps deps-build demo test test-quick test-compat test-hosts test-kinds test-vm test-vm-disks test-many test-xen \
+.PHONY: all deps deps-build demo test test-quick test-compat test-hosts test-kinds test-vm test-vm-disks test-vm-faults test-many test-xen \
 	coverage fuzz kill-rounds sim schedules raft-lives log-lives bench bench-htools compat-page \
 	deb test-deb install clean
 all: $(BUILD)/build.ninja
@@ -112,6 +113,11 @@ test-vm: all
 # Volumes and mirrors on them.
 test-vm-disks: all
 	@BIN=$(CURDIR)/$(BUILD)/bin sh tests/vm/disks.t
+
+# The same with daemons that are killed and power that is cut, at random.
+ROUNDS ?= 30
+test-vm-faults: all
+	@BIN=$(CURDIR)/$(BUILD)/bin ROUNDS=$(ROUNDS) sh tests/vm/faults.t
 
 test-many: all
 	@BIN=$(CURDIR)/$(BUILD)/bin sh tests/vm/many.t

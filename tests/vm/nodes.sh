@@ -17,13 +17,14 @@ vm_cluster() {
     vm_n=$1
     shift
     vms_start --nodes "$vm_n" --disks "$DATA" "$@"
-    m gnt-cluster modify --vg-name=xenvg \
+    # Candidates that have just started may take their time.
+    until_true 120 m gnt-cluster modify --vg-name=xenvg \
         --enabled-disk-templates=plain,drbd,file,diskless \
         --ipolicy-disk-templates=plain,drbd,file,diskless \
         --drbd-usermode-helper=/bin/true \
         --ipolicy-bounds-specs \
         min:cpu-count=1,disk-count=1,disk-size=16,memory-size=16,nic-count=0,spindle-use=1/max:cpu-count=8,disk-count=16,disk-size=1048576,memory-size=32768,nic-count=8,spindle-use=12 \
-        >/dev/null || {
+        >/dev/null 2>&1 || {
         echo "Bail out! no volumes and mirrors"
         exit 1
     }
