@@ -100,8 +100,10 @@ static int move(struct cli *cli, struct error *err)
 	json_t *op;
 
 	if (!cli_ask(cli, NULL,
-		     "Move instance %s? It is shut down while its disks are "
-		     "copied.",
+		     cli_given(cli, &OPT_LIVE_MOVE)
+			     ? "Move instance %s?"
+			     : "Move instance %s? It is shut down while its "
+			       "disks are copied.",
 		     cli->args[0]))
 		return CLI_FAILURE;
 	op = cli_op(cli, &op_class_instance_move);
@@ -111,6 +113,9 @@ static int move(struct cli *cli, struct error *err)
 	cli_op_set(cli, op, "shutdown_timeout", &OPT_SHUTDOWN_TIMEOUT);
 	cli_op_flag(cli, op, "ignore_consistency", &OPT_IGNORE_CONSISTENCY);
 	cli_op_flag(cli, op, "ignore_ipolicy", &OPT_IGNORE_IPOLICY);
+	if (cli_given(cli, &OPT_BANDWIDTH_LIMIT))
+		cli_op_set(cli, op, "bandwidth_limit", &OPT_BANDWIDTH_LIMIT);
+	cli_op_flag(cli, op, "live", &OPT_LIVE_MOVE);
 	return cli_submit(cli, op, NULL, err);
 }
 
@@ -159,13 +164,15 @@ const struct cli_command instance_migrate = {
 const struct cli_command instance_move = {
 	.name = "move",
 	.args = "[-f] -n <node> <instance-name>",
-	.help = "Stop the instance, copy its disks to another node, start it "
-		"there; for disks that only their node has (file, plain)",
+	.help = "Stop the instance (unless --live is given), copy its disks to "
+		"another node, start it there; for disks that only their node "
+		"has (file, plain)",
 	.min_args = 1,
 	.max_args = 1,
 	.options = {&OPT_FORCE, &OPT_MOVE_NODE, &OPT_COMPRESS,
 		    &OPT_SHUTDOWN_TIMEOUT, &OPT_IGNORE_CONSISTENCY,
-		    &OPT_IGNORE_IPOLICY, OPTS_JOB},
+		    &OPT_IGNORE_IPOLICY, &OPT_BANDWIDTH_LIMIT, &OPT_LIVE_MOVE,
+		    OPTS_JOB},
 	.run = move,
 };
 

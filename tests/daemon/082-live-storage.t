@@ -34,13 +34,13 @@ cat >"$guest/console.py" <<'END'
 import socket, sys
 s = socket.socket(socket.AF_UNIX)
 s.connect(sys.argv[1])
-s.settimeout(60)
+s.settimeout(200)
 seen = b""
 while seen.count(b"wrote ") < 2:
     seen += s.recv(4096)
 END
 run() { echo "$(root "$1")/var/run/ganeti/kvm-hypervisor"; }
-writes() { timeout 90 python3 "$guest/console.py" "$(run "$1")/ctrl/vm1.serial"; }
+writes() { timeout 240 python3 "$guest/console.py" "$(run "$1")/ctrl/vm1.serial"; }
 pid() { cat "$(run "$1")/pid/vm1" 2>/dev/null; }
 template() { m gnt-instance list --no-headers -o disk_template vm1; }
 folder() { # TEMPLATE
@@ -93,6 +93,24 @@ succeeds "a disk that came so is unplugged" m gnt-instance modify --hotplug --di
 succeeds "the machine migrates with the other" m gnt-instance migrate -f -n node2 vm1
 succeeds "it goes on writing" writes node2
 succeeds "and back to a file there" m gnt-instance modify -t file vm1
-succeeds "it ends" m gnt-instance shutdown --timeout 0 vm1
+succeeds "with its disk it moves to the other node" m gnt-instance move -f --live -n node1 vm1
+is "$(m gnt-instance list --no-headers -o pnode,status,disk_template --separator=: vm1)" \
+    node1.example.com:running:file "which has it now"
+succeeds "it goes on writing" writes node1
+is "$(ls "$(folder file node2)" 2>/dev/null)" "" "nothing stays behind"
+m gnt-instance move -f --live --bandwidth-limit=1 -n node2 --submit vm1 >"$guest/id"
+id=$(grep -o '[0-9]*' "$guest/id" | tail -1)
+begun() { m gnt-job info "$id" | grep -q 'copying 1 disk'; }
+until_true 60 begun
+m gnt-job cancel --force --kill --yes-do-it "$id" >/dev/null 2>&1
+m gnt-job wait "$id" >/dev/null 2>&1
+gone() { [ -z "$(ls "$(run node2)/pid" | grep vm1)" ]; }
+succeeds "a job that is killed leaves no process on the target" until_true 60 gone
+is "$(m gnt-instance list --no-headers -o pnode,status --separator=: vm1)" node1.example.com:running "it stays"
+succeeds "and goes on writing" writes node1
+succeeds "so that it can be done again" m gnt-instance move -f --live -n node2 vm1
+m gnt-instance shutdown --timeout 0 vm1 >/dev/null
+fails "one that is down" m gnt-instance move -f --live -n node1 vm1
+like "$out" 'without --live it is stopped' "says what to do"
 is "$(whole "$(folder file node2)"/*.disk0)" whole "no number is missing"
 tap_done

@@ -71,6 +71,18 @@ WAITS int move_by_failover(struct lu *lu, int64_t shutdown_timeout,
 			   const char *option, bool ignore_consistency,
 			   struct error *err);
 
+/* The parts of a migration: what the target has to know, as the source says;
+ * a process there that waits; its memory, to its end.  And the way back: the
+ * instance goes on at the source, failures are warnings. */
+WAITS json_t *move_info(struct lu *lu, struct error *err);
+WAITS int move_accept(struct lu *lu, const json_t *info, struct error *err);
+WAITS int move_send(struct lu *lu, struct error *err);
+WAITS void move_abort(struct lu *lu, const json_t *info);
+/* The same from the moment on when the target runs it: end the source's
+ * process; let the target's go on. */
+WAITS int move_end_source(struct lu *lu, struct error *err);
+WAITS int move_end_target(struct lu *lu, const json_t *info, struct error *err);
+
 /* For the classes: take back what was not completed; free what it has. */
 WAITS void move_undo(struct lu *lu);
 void move_done(struct lu *lu);

@@ -205,6 +205,10 @@ WAITS int kvm_mirror_serve(const struct paths *p, const json_t *instance,
 			   const struct hv_disk *disks, size_t n_disks,
 			   const char *address, int64_t *ret_port,
 			   struct error *err);
+/* How many copies there are; and their end, with the new disks complete. */
+WAITS size_t kvm_mirrors(const struct paths *p, const char *name);
+WAITS int kvm_end_mirrors(const struct paths *p, const char *name,
+			  struct error *err);
 /* Close what it has opened for this disk and does not use any more. */
 WAITS void kvm_close_unused(const struct paths *p, const char *name,
 			    const char *id);

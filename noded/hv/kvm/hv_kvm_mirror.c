@@ -214,6 +214,45 @@ int kvm_mirror_end(const struct paths *p, const json_t *instance,
 	return 0;
 }
 
+/* The ids of all copies: each its disk's. */
+static WAITS int list_jobs(const struct paths *p, const char *name,
+			   struct strv *ret, struct error *err)
+{
+	auto_json json_t *all = kvm_monitor(p, name, "query-jobs", NULL, err);
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach (all, i, one)
+		if (str_eq(json_str(one, "type", ""), "mirror"))
+			strv_add(ret, json_str(one, "id", ""));
+	return all == NULL ? -1 : 0;
+}
+
+size_t kvm_mirrors(const struct paths *p, const char *name)
+{
+	auto_strv struct strv ids = {0};
+	struct error ignored;
+
+	return list_jobs(p, name, &ids, &ignored) < 0 ? 0 : ids.n;
+}
+
+int kvm_end_mirrors(const struct paths *p, const char *name, struct error *err)
+{
+	auto_strv struct strv ids = {0};
+
+	if (list_jobs(p, name, &ids, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ids.n; i++) {
+		const struct mirroring g = {
+			.p = p, .name = name, .id = ids.items[i]};
+		auto_json json_t *job = find_job(&g, err);
+
+		if (job == NULL || end_job(&g, job, MIRROR_LEAVE, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* --- the beginning --- */
 
 /* A name that QEMU does not have yet: of two there is one at most. */
@@ -337,9 +376,7 @@ json_t *kvm_mirror_status(const struct paths *p, const json_t *instance,
 
 /* --- the other side --- */
 
-/* Port 0 lets the kernel choose; QEMU does not say which it is, so that of the
- * VNC console (5900 up, nobody listens there yet) cannot be used either: the
- * one above the migration's is. */
+/* At the port above the migration's. */
 int kvm_mirror_serve(const struct paths *p, const json_t *instance,
 		     const struct hv_disk *disks, size_t n_disks,
 		     const char *address, int64_t *ret_port, struct error *err)
