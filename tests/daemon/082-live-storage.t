@@ -77,7 +77,7 @@ succeeds "it goes on writing" writes node1
 is "$(pid node1)" "$pid" "in the same process"
 
 # A job that is killed leaves it with the old disks.
-m gnt-instance modify -t sharedfile --bandwidth-limit=1 --submit vm1 >"$guest/id"
+m gnt-instance modify -t sharedfile --bandwidth-limit=1 --submit vm1 >"$guest/id" 2>&1
 id=$(grep -o '[0-9]*' "$guest/id" | tail -1)
 begun() { m gnt-job info "$id" | grep -q 'copying 2 disk'; }
 until_true 60 begun
@@ -98,7 +98,7 @@ is "$(m gnt-instance list --no-headers -o pnode,status,disk_template --separator
     node1.example.com:running:file "which has it now"
 succeeds "it goes on writing" writes node1
 is "$(ls "$(folder file node2)" 2>/dev/null)" "" "nothing stays behind"
-m gnt-instance move -f --live --bandwidth-limit=1 -n node2 --submit vm1 >"$guest/id"
+m gnt-instance move -f --live --bandwidth-limit=1 -n node2 --submit vm1 >"$guest/id" 2>&1
 id=$(grep -o '[0-9]*' "$guest/id" | tail -1)
 begun() { m gnt-job info "$id" | grep -q 'copying 1 disk'; }
 until_true 60 begun

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The configuration alone answers: policy, recorded space, promises. */
 #include "masterd/lu/group/group_mirror.h"
 
 #include "lib/json/json.h"

@@ -40,7 +40,8 @@ static WAITS int stop_source(struct lu *lu, int64_t timeout, const char *option,
 	if (move_disks(lu, m->source, false, false, err) < 0)
 		lu_warn(lu, "Could not close the disks, ignoring: %s",
 			err->text);
-	if (anywhere_is(lu)) /* one side stays, the other is let go later */
+	if (move_anywhere_is(
+		    lu)) /* one side stays, the other is let go later */
 		return 0;
 	lu_feedback(lu, "* deactivating the instance's disks on source node");
 	return disks_stop(lu, m->inst, m->source, true, err);
@@ -102,19 +103,19 @@ static WAITS int to_third_node(struct lu *lu, const struct stop *how,
 	struct move *m = move_of(lu);
 	bool up = strcmp(inst_admin_state(m->inst), "up") == 0;
 
-	if (anywhere_prepare(lu, forgiving, err) < 0 ||
+	if (move_anywhere_prepare(lu, forgiving, err) < 0 ||
 	    (up && make_room(lu, err) < 0) ||
 	    stop_source(lu, how->limit_s, how->option, forgiving, err) < 0 ||
-	    anywhere_switch(lu, true, err) < 0)
+	    move_anywhere_switch(lu, true, err) < 0)
 		return -1;
 	lu_balloon_freed(lu, m->source);
-	if (m->sync_first && anywhere_sync(lu, err) < 0)
+	if (m->sync_first && move_anywhere_sync(lu, err) < 0)
 		return -1;
 	if (up && start_target(lu, err) < 0)
 		return -1;
-	if (!m->sync_first && anywhere_sync(lu, err) < 0)
+	if (!m->sync_first && move_anywhere_sync(lu, err) < 0)
 		return -1;
-	anywhere_remove_old(lu);
+	move_anywhere_remove_old(lu);
 	return up || inst_disks_active(m->inst)
 		       ? 0
 		       : disks_stop(lu, m->inst, NULL, true, err);
@@ -129,7 +130,7 @@ WAITS int move_by_failover(struct lu *lu, int64_t shutdown_timeout,
 	const struct stop how = {m->inst, m->source, shutdown_timeout, option};
 
 	lu_feedback(lu, "Failover instance %s", inst_name(m->inst));
-	if (anywhere_is(lu))
+	if (move_anywhere_is(lu))
 		return to_third_node(lu, &how, ignore_consistency, err);
 	lu_feedback(lu, up ? "* checking disk consistency between source and "
 			     "target"

@@ -347,10 +347,11 @@ WAITS json_t *move_info(struct lu *lu, struct error *err)
  * there. */
 static WAITS int to_third_node(struct lu *lu, struct error *err)
 {
-	if (anywhere_prepare(lu, false, err) < 0 ||
-	    anywhere_switch(lu, false, err) < 0 || anywhere_sync(lu, err) < 0)
+	if (move_anywhere_prepare(lu, false, err) < 0 ||
+	    move_anywhere_switch(lu, false, err) < 0 ||
+	    move_anywhere_sync(lu, err) < 0)
 		return -1;
-	anywhere_remove_old(lu);
+	move_anywhere_remove_old(lu);
 	return 0;
 }
 
@@ -361,7 +362,7 @@ static WAITS int migrate(struct lu *lu, struct error *err)
 	auto_json json_t *info = NULL;
 
 	lu_feedback(lu, "Migrating instance %s", inst_name(m->inst));
-	if (anywhere_is(lu) && to_third_node(lu, err) < 0)
+	if (move_anywhere_is(lu) && to_third_node(lu, err) < 0)
 		return -1;
 	if (lu_balloon_move(lu, m->inst, m->target, !op->allow_runtime_changes,
 			    err) < 0)

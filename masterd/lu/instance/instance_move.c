@@ -148,7 +148,7 @@ static WAITS int inst_move_check(struct lu *lu, struct error *err)
 				 lu_node_name(lu, m->target));
 	if (inst_check_node(lu, m->source, false, err) < 0 ||
 	    check_disks(lu, err) < 0 ||
-	    (op->live && inst_move_check_live(lu, err) < 0) ||
+	    (op->live && instance_move_check_live(lu, err) < 0) ||
 	    inst_check_node(lu, m->target, true, err) < 0 ||
 	    transfer_check_tool(lu, op->compress, err) < 0 ||
 	    check_policy(lu, err) < 0 ||
@@ -213,7 +213,7 @@ static WAITS int shut_down(struct lu *lu, struct error *err)
 	return 0;
 }
 
-WAITS int inst_move_make_disks(struct lu *lu, struct error *err)
+WAITS int instance_move_make_disks(struct lu *lu, struct error *err)
 {
 	struct move *m = move_of(lu);
 
@@ -230,7 +230,7 @@ static WAITS int copy_disks(struct lu *lu, struct error *err)
 	struct move *m = move_of(lu);
 	auto_json json_t *carried = inst_rpc(lu, m->inst, NULL, NULL);
 
-	if (inst_move_make_disks(lu, err) < 0)
+	if (instance_move_make_disks(lu, err) < 0)
 		return -1;
 	if (disks_start(lu, m->inst, m->source, err) < 0)
 		return -1;
@@ -253,7 +253,7 @@ static WAITS int copy_disks(struct lu *lu, struct error *err)
 	return 0;
 }
 
-WAITS int inst_move_put_primary(struct lu *lu, struct error *err)
+WAITS int instance_move_put_primary(struct lu *lu, struct error *err)
 {
 	struct move *m = move_of(lu);
 	auto_json json_t *disks = config_instance_disks(lu->m->config, m->inst);
@@ -293,12 +293,12 @@ static WAITS json_t *inst_move_exec(struct lu *lu, struct error *err)
 	struct error ignored;
 
 	if (op->live)
-		return inst_move_live(lu, err) < 0 ? NULL : json_null();
+		return instance_move_live(lu, err) < 0 ? NULL : json_null();
 	if (shut_down(lu, err) < 0 || copy_disks(lu, err) < 0 ||
 	    lu_check_killed(lu, err) < 0)
 		return NULL;
 	disks_stop(lu, m->inst, m->source, true, &ignored);
-	if (inst_move_put_primary(lu, err) < 0)
+	if (instance_move_put_primary(lu, err) < 0)
 		return NULL;
 	own(lu)->has_disks = own(lu)->stopped = false;
 	lu_info(lu, "Removing the disks on the original node");

@@ -15,13 +15,13 @@ struct inst_move {
 
 /* Make new disks on the target and note them: if this master dies, the next one
  * knows that they are an unfinished copy. */
-WAITS int inst_move_make_disks(struct lu *lu, struct error *err);
+WAITS int instance_move_make_disks(struct lu *lu, struct error *err);
 /* The disks belong to the new primary from now on. */
-WAITS int inst_move_put_primary(struct lu *lu, struct error *err);
+WAITS int instance_move_put_primary(struct lu *lu, struct error *err);
 
 /* ERR_PREREQ unless it runs, and can move so. */
-WAITS int inst_move_check_live(struct lu *lu, struct error *err);
+WAITS int instance_move_check_live(struct lu *lu, struct error *err);
 /* Move it while it runs. */
-WAITS int inst_move_live(struct lu *lu, struct error *err);
+WAITS int instance_move_live(struct lu *lu, struct error *err);
 
 #endif

@@ -20,7 +20,7 @@ static struct inst_move *own(struct lu *lu)
 	return container_of(move_of(lu), struct inst_move, base);
 }
 
-WAITS int inst_move_check_live(struct lu *lu, struct error *err)
+WAITS int instance_move_check_live(struct lu *lu, struct error *err)
 {
 	struct move *m = move_of(lu);
 	bool can = false;
@@ -102,7 +102,8 @@ static WAITS int take_over(struct lu *lu, const json_t *info, struct error *err)
 {
 	struct inst_move *m = own(lu);
 
-	if (move_end_source(lu, err) < 0 || inst_move_put_primary(lu, err) < 0)
+	if (move_end_source(lu, err) < 0 ||
+	    instance_move_put_primary(lu, err) < 0)
 		return -1;
 	m->has_disks = false;
 	if (move_end_target(lu, info, err) < 0)
@@ -114,7 +115,7 @@ static WAITS int take_over(struct lu *lu, const json_t *info, struct error *err)
 	return 0;
 }
 
-WAITS int inst_move_live(struct lu *lu, struct error *err)
+WAITS int instance_move_live(struct lu *lu, struct error *err)
 {
 	struct move *m = move_of(lu);
 	auto_json json_t *info = NULL;
@@ -124,7 +125,7 @@ WAITS int inst_move_live(struct lu *lu, struct error *err)
 	if (lu_balloon_move(lu, m->inst, m->target, false, err) < 0)
 		return -1;
 	info = move_info(lu, err);
-	if (info == NULL || inst_move_make_disks(lu, err) < 0)
+	if (info == NULL || instance_move_make_disks(lu, err) < 0)
 		return -1;
 	if (send_all(lu, info, err) < 0) {
 		give_up(lu, info);

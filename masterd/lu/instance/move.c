@@ -32,7 +32,7 @@ static int choose(struct lu *lu, const struct move_wanted *w, struct error *err)
 
 	m->target = m->iallocator = NULL;
 	if (move_mirror_is(lu))
-		return anywhere_choose(lu, w, err);
+		return move_anywhere_choose(lu, w, err);
 	if (w->stays != NULL || w->sync_first)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Only mirrored disks have a side that a node "
@@ -105,8 +105,8 @@ static WAITS int run_iallocator(struct lu *lu, struct error *err)
 	const json_t *node;
 
 	/* Of mirrors it is asked for another secondary. */
-	strv_add(&from,
-		 lu_node_name(lu, anywhere_is(lu) ? m->secondary : m->source));
+	strv_add(&from, lu_node_name(lu, move_anywhere_is(lu) ? m->secondary
+							      : m->source));
 	nodes = lu_allocator(lu, iallocator_relocate(lu->m, m->inst, &from),
 			     (struct iallocator_how){
 				     .name = m->iallocator,
@@ -148,7 +148,7 @@ static int check_target(struct lu *lu, struct error *err)
 				 "(%s)",
 				 inst_name(m->inst),
 				 lu_node_name(lu, m->source));
-	if (anywhere_is(lu) && anywhere_check(lu, err) < 0)
+	if (move_anywhere_is(lu) && move_anywhere_check(lu, err) < 0)
 		return -1;
 	return inst_check_node(lu, m->target, true, err);
 }
@@ -197,8 +197,8 @@ WAITS int move_check(struct lu *lu, struct error *err)
 
 	if (m->target != NULL)
 		lu_unbook(lu, m->inst, m->target,
-			  anywhere_is(lu) ? BOOK_MEMORY | BOOK_DISKS
-					  : BOOK_MEMORY);
+			  move_anywhere_is(lu) ? BOOK_MEMORY | BOOK_DISKS
+					       : BOOK_MEMORY);
 	else if (run_iallocator(lu, err) < 0)
 		return -1;
 	if (check_target(lu, err) < 0 || check_memory(lu, err) < 0 ||
@@ -215,7 +215,8 @@ static const char *old_secondary(struct lu *lu)
 {
 	struct move *m = move_of(lu);
 
-	return lu_node_name(lu, anywhere_is(lu) ? m->secondary : m->target);
+	return lu_node_name(lu,
+			    move_anywhere_is(lu) ? m->secondary : m->target);
 }
 
 void move_env(struct lu *lu, json_t *ret_env)
@@ -231,8 +232,9 @@ void move_env(struct lu *lu, json_t *ret_env)
 	json_set_str(ret_env, "OLD_SECONDARY", mirror ? old_secondary(lu) : "");
 	json_set_str(ret_env, "NEW_SECONDARY",
 		     !mirror ? ""
-			     : lu_node_name(lu, anywhere_is(lu) ? m->stays
-								: m->source));
+			     : lu_node_name(lu, move_anywhere_is(lu)
+							? m->stays
+							: m->source));
 }
 
 void move_nodes(struct lu *lu, struct strv *ret_pre, struct strv *ret_post)
@@ -245,7 +247,7 @@ void move_nodes(struct lu *lu, struct strv *ret_pre, struct strv *ret_post)
 	strv_add_unique(ret_post, master);
 	strv_add_unique(ret_post, m->target);
 	strv_add_unique(ret_post, m->source);
-	if (!anywhere_is(lu))
+	if (!move_anywhere_is(lu))
 		return;
 	strv_add_unique(ret_pre, m->stays);
 	strv_add_unique(ret_post, m->stays);
@@ -291,8 +293,8 @@ WAITS int move_disks(struct lu *lu, const char *node, bool open, bool exclusive,
 
 WAITS void move_undo(struct lu *lu)
 {
-	if (anywhere_is(lu))
-		anywhere_undo(lu);
+	if (move_anywhere_is(lu))
+		move_anywhere_undo(lu);
 }
 
 void move_done(struct lu *lu)

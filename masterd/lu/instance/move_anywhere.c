@@ -21,7 +21,7 @@ static bool is_offline(struct lu *lu, const char *node)
 	return node_offline(config_get(lu->m->config, CONFIG_NODE, node));
 }
 
-bool anywhere_is(struct lu *lu)
+bool move_anywhere_is(struct lu *lu)
 {
 	return move_of(lu)->stays != NULL;
 }
@@ -67,8 +67,8 @@ static int choose_allocator(struct lu *lu, const char *name, struct error *err)
 			 "a node");
 }
 
-int anywhere_choose(struct lu *lu, const struct move_wanted *w,
-		    struct error *err)
+int move_anywhere_choose(struct lu *lu, const struct move_wanted *w,
+			 struct error *err)
 {
 	struct move *m = move_of(lu);
 	const json_t *node;
@@ -103,7 +103,7 @@ int anywhere_choose(struct lu *lu, const struct move_wanted *w,
 
 /* --- check --- */
 
-int anywhere_check(struct lu *lu, struct error *err)
+int move_anywhere_check(struct lu *lu, struct error *err)
 {
 	struct move *m = move_of(lu);
 	struct group_mirror room = {m->inst, m->target, m->stays, m->target,
@@ -197,7 +197,9 @@ static WAITS int check_data(struct lu *lu, bool ignore, struct error *err)
 	if (all == NULL)
 		return -1;
 	for (size_t i = 0; i < json_array_size(all); i++) {
-		if (!json_bool(json_array_get(all, i), "is_degraded", false))
+		const json_t *status = json_array_get(all, i);
+
+		if (!json_bool(status, "is_degraded", false))
 			continue;
 		error_set(err, ERR_EXEC, NULL,
 			  "Disk %s on node %s is not connected to the primary "
@@ -238,8 +240,8 @@ static WAITS int connect_old(struct lu *lu, struct error *err)
 	return 0;
 }
 
-WAITS int anywhere_prepare(struct lu *lu, bool ignore_consistency,
-			   struct error *err)
+WAITS int move_anywhere_prepare(struct lu *lu, bool ignore_consistency,
+				struct error *err)
 {
 	struct move *m = move_of(lu);
 	size_t n;
@@ -271,7 +273,8 @@ static WAITS void let_go(struct lu *lu)
 		disks_stop(lu, m->inst, m->leaves, true, &err);
 }
 
-WAITS int anywhere_switch(struct lu *lu, bool as_primary, struct error *err)
+WAITS int move_anywhere_switch(struct lu *lu, bool as_primary,
+			       struct error *err)
 {
 	struct move *m = move_of(lu);
 	const char *const nodes[2] = {m->stays, m->target};
@@ -298,7 +301,7 @@ WAITS int anywhere_switch(struct lu *lu, bool as_primary, struct error *err)
 }
 
 /* A loss now is nobody's fault but is to be known. */
-WAITS int anywhere_sync(struct lu *lu, struct error *err)
+WAITS int move_anywhere_sync(struct lu *lu, struct error *err)
 {
 	struct move *m = move_of(lu);
 
@@ -329,7 +332,7 @@ static WAITS void remove_devices(struct lu *lu, const char *node,
 	}
 }
 
-WAITS void anywhere_remove_old(struct lu *lu)
+WAITS void move_anywhere_remove_old(struct lu *lu)
 {
 	struct move *m = move_of(lu);
 
@@ -375,7 +378,7 @@ static WAITS void record_old(struct lu *lu)
 		lu_warn(lu, "%s", err.text);
 }
 
-WAITS void anywhere_undo(struct lu *lu)
+WAITS void move_anywhere_undo(struct lu *lu)
 {
 	struct move *m = move_of(lu);
 

@@ -14,30 +14,31 @@
 #include "masterd/lu/instance/move.h"
 
 /* Whether the target has no side yet. */
-bool anywhere_is(struct lu *lu);
+bool move_anywhere_is(struct lu *lu);
 
 /* Find target, or allocator, and who stays. */
-int anywhere_choose(struct lu *lu, const struct move_wanted *w,
-		    struct error *err);
+int move_anywhere_choose(struct lu *lu, const struct move_wanted *w,
+			 struct error *err);
 /* ERR_PREREQ unless the side that stays can be used, and the target has room
  * for the other one.  Books the latter. */
-int anywhere_check(struct lu *lu, struct error *err);
+int move_anywhere_check(struct lu *lu, struct error *err);
 
 /* Look at the side that stays, and make storage on the target.  The instance
  * may run. */
-WAITS int anywhere_prepare(struct lu *lu, bool ignore_consistency,
-			   struct error *err);
+WAITS int move_anywhere_prepare(struct lu *lu, bool ignore_consistency,
+				struct error *err);
 /* Let the one that leaves go, record the target's side (and the target as the
  * primary), and connect it: from then on it is being filled.  With a failover
  * the instance is stopped before. */
-WAITS int anywhere_switch(struct lu *lu, bool as_primary, struct error *err);
+WAITS int move_anywhere_switch(struct lu *lu, bool as_primary,
+			       struct error *err);
 /* Wait until the target has all data. */
-WAITS int anywhere_sync(struct lu *lu, struct error *err);
+WAITS int move_anywhere_sync(struct lu *lu, struct error *err);
 /* Remove the volumes of the one that left; failures are warnings. */
-WAITS void anywhere_remove_old(struct lu *lu);
+WAITS void move_anywhere_remove_old(struct lu *lu);
 
 /* Make the sides as they were, as far as nothing has been written to the
  * target. */
-WAITS void anywhere_undo(struct lu *lu);
+WAITS void move_anywhere_undo(struct lu *lu);
 
 #endif
