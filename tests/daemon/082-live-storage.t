@@ -29,7 +29,7 @@ END
     exit 1
 }
 cluster_start --nodes 2 --hypervisor kvm
-hv="kernel_path=$guest/vmlinuz,initrd_path=$guest/initrd,kernel_args=quiet"
+hv="kernel_path=$guest/vmlinuz,initrd_path=$guest/initrd,kernel_args=quiet clocksource=acpi_pm tsc=unstable"
 cat >"$guest/console.py" <<'END'
 import socket, sys
 s = socket.socket(socket.AF_UNIX)
