@@ -106,7 +106,7 @@ one() { # NUMBER
     set -- "$1" $(echo create replace-s replace-p replace-n failover migrate failover-n convert)
     one_number=$1
     shift
-    shift $(((one_number - 1) % 8))
+    shift $(((one_number - 1 + SEED) % 8))
     one_op=$1
     random 2; [ "$random_got" = 0 ] && one_fault=kill || one_fault=power
     random 2; one_node=$((random_got + 2))
