@@ -92,7 +92,9 @@ is "$(template)" file "the disks are the old ones"
 succeeds "on which it goes on writing" writes node1
 is "$(pid node1)" "$pid" "in the same process"
 succeeds "so that it can be done again" m gnt-instance modify -t sharedfile vm1
+succeeds "it goes on writing" writes node1
 succeeds "a disk that came so is unplugged" m gnt-instance modify --hotplug --disk 1:remove vm1
+succeeds "it goes on writing" writes node1
 succeeds "the machine migrates with the other" m gnt-instance migrate -f -n node2 vm1
 succeeds "it goes on writing" writes node2
 succeeds "and back to a file there" m gnt-instance modify -t file vm1
