@@ -7,6 +7,8 @@
 #   make test-hosts   tests of the daemons with nodes that are hosts of their own
 #   make test-kinds   tests of the daemons with nodes of another kind (KIND=container)
 #   make test-vm  a cluster of three virtual machines, its life and its failover
+#   make test-vm-disks  LVM and DRBD on virtual machines
+#   make test-vm-faults  the same with nodes that fail (ROUNDS times)
 #   make test-many  100 containers, 1,000 processes: what clusters of many nodes take
 #   make fuzz     feed the parsers with garbage (FUZZ_SECONDS each)
 #   make kill-rounds  kill the master daemon KILL_ROUNDS times (10,000)
@@ -43,7 +45,7 @@ SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 APT = $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
 INSTALL = $(APT) install -y -q --no-install-recommends
 
-.PHONY: all deps deps-build demo test test-quick test-compat test-hosts test-kinds test-vm test-many test-xen \
+.PHONY: all deps deps-build demo test test-quick test-compat test-hosts test-kinds test-vm test-vm-disks test-vm-faults test-many test-xen \
 	coverage fuzz kill-rounds failover-rounds sim schedules raft-lives log-lives bench bench-htools compat-page \
 	deb test-deb test-changeover install clean
 all: $(BUILD)/build.ninja
@@ -110,6 +112,15 @@ test-kinds: all
 test-vm: all deb
 	@BIN=$(CURDIR)/$(BUILD)/bin DEBS=$(CURDIR)/build-deb-out IMAGE_WAIT_S=900 \
 		sh tests/vm/life.t
+
+# Volumes and mirrors on them.
+test-vm-disks: all
+	@BIN=$(CURDIR)/$(BUILD)/bin sh tests/vm/disks.t
+
+# The same with daemons that are killed and power that is cut, at random.
+ROUNDS ?= 30
+test-vm-faults: all
+	@BIN=$(CURDIR)/$(BUILD)/bin ROUNDS=$(ROUNDS) sh tests/vm/faults.t
 
 test-many: all
 	@BIN=$(CURDIR)/$(BUILD)/bin sh tests/vm/many.t

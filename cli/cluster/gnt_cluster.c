@@ -186,6 +186,18 @@ static int repair_disk_sizes(struct cli *cli, struct error *err)
 	return cli_submit(cli, op, NULL, err);
 }
 
+static int repair_volumes(struct cli *cli, struct error *err)
+{
+	auto_json json_t *result = cli_run_op(
+		cli, cli_op(cli, &op_class_cluster_repair_volumes), err);
+	auto_jobs struct cli_jobs jobs = {.keep_results = true};
+
+	if (result == NULL)
+		return -1;
+	cli_jobs_adopt(&jobs, json_get(result, "jobs"));
+	return cli_jobs_wait(cli, &jobs, err);
+}
+
 /* --- rename --- */
 
 static int rename_cluster(struct cli *cli, struct error *err)
@@ -249,6 +261,16 @@ static const struct cli_command repair_disk_sizes_command = {
 	.max_args = -1,
 	.options = {&OPT_DRY_RUN, &OPT_PRIORITY, OPTS_PLAN},
 	.run = repair_disk_sizes,
+};
+
+static const struct cli_command repair_volumes_command = {
+	.name = "repair-volumes",
+	.args = "",
+	.help = "Take a lost physical volume out of its volume group, if one "
+		"node alone has lost some, and make the mirrors' sides that "
+		"were on it anew",
+	.options = {&OPT_DRY_RUN, &OPT_PRIORITY, OPTS_PLAN},
+	.run = repair_volumes,
 };
 
 static const struct cli_command getmaster_command = {
@@ -317,6 +339,7 @@ static const struct cli_command *const commands[] = {
 	&cluster_renew_crypto,
 	&cluster_sanitize,
 	&repair_disk_sizes_command,
+	&repair_volumes_command,
 	&search_tags_command,
 	&cluster_show_ispecs,
 	&cluster_upgrade,

@@ -192,6 +192,7 @@ static void add_own(json_t *view, const json_t *info)
 		{"watcher interval", "watcher_interval"},
 		{"auto offline", "auto_offline"},
 		{"auto readmit", "auto_readmit"},
+		{"auto repair volumes", "auto_repair_volumes"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(own); i++)

@@ -59,6 +59,7 @@ static const struct {
 	{NULL, &OPT_WATCHER_INTERVAL, false},
 	{NULL, &OPT_AUTO_OFFLINE, false},
 	{NULL, &OPT_AUTO_READMIT, false},
+	{NULL, &OPT_AUTO_REPAIR_VOLUMES, false},
 	{NULL, &OPT_VCPU_RATIO, false},
 	{NULL, &OPT_SPINDLE_RATIO, false},
 	{NULL, &OPT_IPOLICY_DT, false},
@@ -129,7 +130,8 @@ static int set_own(const struct cli *cli, json_t *op, struct error *err)
 		const struct opt *option;
 	} switches[] = {{"memory_growth", &OPT_MEMORY_GROWTH},
 			{"auto_offline", &OPT_AUTO_OFFLINE},
-			{"auto_readmit", &OPT_AUTO_READMIT}};
+			{"auto_readmit", &OPT_AUTO_READMIT},
+			{"auto_repair_volumes", &OPT_AUTO_REPAIR_VOLUMES}};
 	int64_t seconds;
 
 	for (size_t i = 0; i < ARRAY_SIZE(switches); i++)
@@ -290,6 +292,7 @@ const struct cli_command cluster_modify = {
 		    &OPT_WATCHER_INTERVAL,
 		    &OPT_AUTO_OFFLINE,
 		    &OPT_AUTO_READMIT,
+		    &OPT_AUTO_REPAIR_VOLUMES,
 		    &OPT_UID_POOL,
 		    &OPT_ADD_UIDS,
 		    &OPT_REMOVE_UIDS,

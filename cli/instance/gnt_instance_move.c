@@ -55,6 +55,8 @@ static int failover(struct cli *cli, struct error *err)
 	cli_op_set(cli, op, "target_node", &OPT_DST_NODE);
 	cli_op_flag(cli, op, "ignore_ipolicy", &OPT_IGNORE_IPOLICY);
 	cli_op_flag(cli, op, "cleanup", &OPT_CLEANUP);
+	cli_op_set(cli, op, "keep_node", &OPT_KEEP_NODE);
+	cli_op_flag(cli, op, "sync_first", &OPT_SYNC_FIRST);
 	return cli_submit(cli, op, NULL, err);
 }
 
@@ -98,8 +100,10 @@ static int move(struct cli *cli, struct error *err)
 	json_t *op;
 
 	if (!cli_ask(cli, NULL,
-		     "Move instance %s? It is shut down while its disks are "
-		     "copied.",
+		     cli_given(cli, &OPT_LIVE_MOVE)
+			     ? "Move instance %s?"
+			     : "Move instance %s? It is shut down while its "
+			       "disks are copied.",
 		     cli->args[0]))
 		return CLI_FAILURE;
 	op = cli_op(cli, &op_class_instance_move);
@@ -110,6 +114,9 @@ static int move(struct cli *cli, struct error *err)
 	cli_op_set(cli, op, "shutdown_timeout", &OPT_SHUTDOWN_TIMEOUT);
 	cli_op_flag(cli, op, "ignore_consistency", &OPT_IGNORE_CONSISTENCY);
 	cli_op_flag(cli, op, "ignore_ipolicy", &OPT_IGNORE_IPOLICY);
+	if (cli_given(cli, &OPT_BANDWIDTH_LIMIT))
+		cli_op_set(cli, op, "bandwidth_limit", &OPT_BANDWIDTH_LIMIT);
+	cli_op_flag(cli, op, "live", &OPT_LIVE_MOVE);
 	return cli_submit(cli, op, NULL, err);
 }
 
@@ -132,20 +139,20 @@ const struct cli_command instance_failover = {
 	.name = "failover",
 	.args = "[-f] <instance-name>",
 	.help = "Stop the instance, and start it on its secondary node, or on "
-		"any node for shared storage",
+		"any node; mirrored disks get their other side there",
 	.min_args = 1,
 	.max_args = 1,
 	.options = {&OPT_FORCE, &OPT_IGNORE_CONSISTENCY, &OPT_SHUTDOWN_TIMEOUT,
 		    &OPT_DST_NODE, &OPT_IALLOCATOR, &OPT_IGNORE_IPOLICY,
-		    &OPT_CLEANUP, OPTS_JOB},
+		    &OPT_CLEANUP, &OPT_KEEP_NODE, &OPT_SYNC_FIRST, OPTS_JOB},
 	.run = failover,
 };
 
 const struct cli_command instance_migrate = {
 	.name = "migrate",
 	.args = "[-f] <instance-name>",
-	.help = "Migrate the instance to its secondary node, or to any node "
-		"for shared storage",
+	.help = "Migrate the instance to its secondary node, or to any node; "
+		"mirrored disks get their other side there first",
 	.min_args = 1,
 	.max_args = 1,
 	.options = {&OPT_FORCE, &OPT_NON_LIVE, &OPT_MIGRATION_MODE,
@@ -158,13 +165,15 @@ const struct cli_command instance_migrate = {
 const struct cli_command instance_move = {
 	.name = "move",
 	.args = "[-f] -n <node> <instance-name>",
-	.help = "Stop the instance, copy its disks to another node, start it "
-		"there; for disks that only their node has (file, plain)",
+	.help = "Stop the instance (unless --live is given), copy its disks to "
+		"another node, start it there; for disks that only their node "
+		"has (file, plain)",
 	.min_args = 1,
 	.max_args = 1,
 	.options = {&OPT_FORCE, &OPT_MOVE_NODE, &OPT_COMPRESS,
-		    &OPT_BANDWIDTH_LIMIT, &OPT_SHUTDOWN_TIMEOUT,
-		    &OPT_IGNORE_CONSISTENCY, &OPT_IGNORE_IPOLICY, OPTS_JOB},
+		    &OPT_SHUTDOWN_TIMEOUT, &OPT_IGNORE_CONSISTENCY,
+		    &OPT_IGNORE_IPOLICY, &OPT_BANDWIDTH_LIMIT, &OPT_LIVE_MOVE,
+		    OPTS_JOB},
 	.run = move,
 };
 

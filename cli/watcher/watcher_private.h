@@ -53,6 +53,10 @@ void watcher_did_not(struct watcher_report *r, const char *fmt, ...)
 /* Set a further member of the status. */
 void watcher_report_set(struct watcher_report *r, const char *key,
 			json_t *value STEALS);
+/* A list that the last run or this one has set; NULL: none.  Of the last run
+ * only "inconsistent" is kept. */
+const json_t *watcher_report_list(const struct watcher_report *r,
+				  const char *key);
 /* Write the status file: the run has ended with this exit code. */
 void watcher_report_end(struct watcher_report *r, int code);
 /* The status as it would be written; borrowed. */
@@ -167,7 +171,15 @@ void watcher_plan_nodes(struct watcher_report *r, struct watcher_state *s,
 /* The real probe (watcher_probe.c). */
 extern const struct watcher_probe watcher_probe_real;
 
+/* The result of OP_CLUSTER_REPAIR_VOLUMES is told and remembered
+ * (watcher_volumes.c). */
+void watcher_note_volumes(struct watcher_report *r, const json_t *result);
+
 /* --- parts of a run --- */
+
+/* Volume groups of all nodes are looked at, and repaired, where the cluster
+ * allows that (watcher_volumes.c). */
+int watcher_volumes(struct watcher *w, struct error *err);
 
 /* Daemons of this node that do not run are started; scripts of the site are
  * run.  is_master: also the master daemon and the remote API

@@ -43,6 +43,9 @@ struct watcher_report *watcher_report_create(const char *file)
 		"{s:f, s:o, s:[]}", "begin", clock_seconds(), "actions",
 		json_is_array(actions) ? json_ref(actions) : json_array(),
 		"notes");
+	if (json_is_array(json_get(before, "inconsistent")))
+		json_object_set(r->data, "inconsistent",
+				json_object_get(before, "inconsistent"));
 	return r;
 }
 
@@ -111,6 +114,14 @@ void watcher_report_end(struct watcher_report *r, int code)
 const json_t *watcher_report_data(const struct watcher_report *r)
 {
 	return r->data;
+}
+
+const json_t *watcher_report_list(const struct watcher_report *r,
+				  const char *key)
+{
+	const json_t *value = json_get(r->data, key);
+
+	return json_is_array(value) ? value : NULL;
 }
 
 int watcher_failure(struct watcher_report *r, const struct error *err)

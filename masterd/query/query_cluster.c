@@ -98,7 +98,8 @@ static void copy_members(json_t *info, const json_t *cluster)
 static void add_own(const json_t *cluster, json_t *info)
 {
 	static const char *const switches[] = {"memory_growth", "auto_offline",
-					       "auto_readmit"};
+					       "auto_readmit",
+					       "auto_repair_volumes"};
 	int64_t interval = state_own(cluster, "watcher_interval", -1);
 	int64_t failover = state_own(cluster, STATE_MASTER_FAILOVER, -1);
 

@@ -10,6 +10,7 @@
 #include "lib/base/clock.h"
 #include "lib/model/rpc/rpc.h"
 #include "noded/core/noded.h"
+#include "noded/storage/storage_tool.h"
 
 #define SERVED(name, ...)                                                      \
 	static WAITS json_t *serve_##name(struct call *c, const json_t *list,  \
@@ -114,10 +115,14 @@ static void count(const struct call *c, bool failed)
 
 json_t *calls_run(struct call *c, const json_t *args, struct error *err)
 {
+	struct storage_caller caller = {in_force, c};
+	void *before = task_mark();
 	json_t *payload;
 
 	calls_begin(c, args);
+	task_set_mark(&caller);
 	payload = serve(c, args, err);
+	task_set_mark(before);
 	count(c, payload == NULL);
 	calls_end(c);
 	return payload;

@@ -346,6 +346,18 @@ WAITS json_t *call_lvm_check_exclusive(struct call *c, const json_t *groups)
 			       : lvm_shared_pvs(physical, volumes, groups);
 }
 
+/* Groups that miss physical volumes, with the volumes whose data are lost. */
+WAITS json_t *call_lvm_check_partial(struct call *c)
+{
+	struct error err;
+	auto_json json_t *groups = lvm_groups(c->paths, &err);
+	auto_json json_t *volumes =
+		groups == NULL ? NULL : lvm_volumes(c->paths, &err);
+
+	return volumes == NULL ? json_string(err.text)
+			       : lvm_partial(groups, volumes);
+}
+
 /* --- changes --- */
 
 /* A valid name, which LVM cannot take for an option. */

@@ -27,5 +27,6 @@ WAITS json_t *call_lvm_check_volumes(struct call *c, const json_t *what);
 WAITS json_t *call_lvm_check_groups(struct call *c);
 WAITS json_t *call_lvm_check_pvs(struct call *c, const json_t *groups);
 WAITS json_t *call_lvm_check_exclusive(struct call *c, const json_t *groups);
+WAITS json_t *call_lvm_check_partial(struct call *c);
 
 #endif

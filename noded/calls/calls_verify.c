@@ -420,6 +420,13 @@ static WAITS json_t *check_exclusive(struct call *c, const json_t *what,
 	return call_lvm_check_exclusive(c, json_get(asked, "pvlist"));
 }
 
+static WAITS json_t *check_partial(struct call *c, const json_t *what,
+				   const json_t *all_hvparams)
+{
+	(void)what, (void)all_hvparams;
+	return call_lvm_check_partial(c);
+}
+
 static json_t *check_drbd_version(struct call *c, const json_t *what,
 				  const json_t *all_hvparams)
 {
@@ -473,6 +480,7 @@ static const struct check {
 	{"vglist", true, check_groups},
 	{"pvlist", true, check_pvs},
 	{"exclusive-pvs", true, check_exclusive},
+	{"partial-vgs", true, check_partial},
 	{"drbd-version", true, check_drbd_version},
 	{"drbd-list", true, check_drbd_list},
 	{"drbd-helper", true, check_drbd_helper},

@@ -63,6 +63,23 @@ struct hv_plug {
 	const struct hv_caller *caller;
 };
 
+/* A copy of a disk that a running instance makes itself, and writes to as well
+ * until it ends. */
+struct hv_mirror {
+	const json_t *disk;  /* the object of the new disk; its UUID is that of
+			      * the old one */
+	size_t index;	     /* in the instance */
+	const char *path;    /* of the new disk here; NULL: it is elsewhere, */
+	const char *address; /* where the instance that will take over waits */
+	int64_t port;
+	int64_t speed_mib; /* MiB/s; 0: no limit */
+	const struct hv_caller *caller;
+};
+
+/* How such a copy ends: the instance goes on with the new disk, with the old
+ * one while the new one is complete, or with the old one in any case. */
+enum hv_mirror_end { MIRROR_PIVOT, MIRROR_LEAVE, MIRROR_CANCEL };
+
 typedef void hv_info_fn(void *arg, const char *name,
 			const struct hv_info *info);
 
@@ -181,6 +198,25 @@ struct hv_class {
 					  const json_t *instance,
 					  const struct hv_caller *caller,
 					  struct error *err);
+
+	/* Copies of disks while it runs; NULL members: not supported.  All may
+	 * be repeated. */
+	WAITS int (*mirror_start)(const struct paths *p, const json_t *instance,
+				  const struct hv_mirror *m, struct error *err);
+	/* {status: active|ready|failed|none, done, total, error} */
+	WAITS json_t *(*mirror_status)(const struct paths *p,
+				       const json_t *instance,
+				       const struct hv_mirror *m,
+				       struct error *err);
+	WAITS int (*mirror_end)(const struct paths *p, const json_t *instance,
+				const struct hv_mirror *m,
+				enum hv_mirror_end how, struct error *err);
+	/* Let the disks of an instance that waits for a migration be written
+	 * to over the network. */
+	WAITS int (*mirror_serve)(const struct paths *p, const json_t *instance,
+				  const struct hv_disk *disks, size_t n_disks,
+				  const char *address, int64_t *ret_port,
+				  struct error *err);
 };
 
 /* One for each hypervisor that has a driver (lib/model/kinds/hypervisors.def).

@@ -36,9 +36,16 @@ int impexp_write_all(int fd, const void *data, size_t len)
 	return 0;
 }
 
+/* Names of volumes and other devices are links that udev has made. */
+static bool is_device(const struct impexp_spec *spec)
+{
+	return spec->kind == IMPEXP_RAW &&
+	       strncmp(spec->path, "/dev/", strlen("/dev/")) == 0;
+}
+
 static int open_end(const struct impexp_spec *spec, struct error *err)
 {
-	int flags = O_CLOEXEC | O_NOFOLLOW;
+	int flags = O_CLOEXEC | (is_device(spec) ? 0 : O_NOFOLLOW);
 	int fd;
 
 	if (!spec->import)

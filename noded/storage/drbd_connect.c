@@ -382,6 +382,8 @@ WAITS int drbd_connect(const struct paths *p, const struct drbd_peer *peer,
 {
 	int rc;
 
+	if (storage_tool_in_force(err) < 0)
+		return -1;
 	if (*p->root != '\0')
 		return connect_by_program(p, peer, err);
 	task_leave(); /* the kernel may wait for a state change */

@@ -402,3 +402,27 @@ json_t *lvm_shared_pvs(const json_t *physical, const json_t *volumes,
 	}
 	return shared;
 }
+
+json_t *lvm_partial(const json_t *groups, const json_t *volumes)
+{
+	json_t *partial = json_object();
+	const json_t *group, *row;
+	size_t i, k;
+
+	json_array_foreach (groups, i, group) {
+		const char *name = json_str(group, "vg_name", "");
+		json_t *lost = json_array();
+
+		json_array_foreach (volumes, k, row)
+			if (str_eq(json_str(row, "vg_name", ""), name) &&
+			    is_lost(json_str(row, "lv_attr", "")))
+				json_array_append_new(
+					lost, json_string(json_str(
+						      row, "lv_name", "")));
+		if (strchr(json_str(group, "vg_attr", ""), 'p') == NULL ||
+		    json_object_set(partial, name, lost) < 0)
+			json_array_clear(lost);
+		json_decref(lost);
+	}
+	return partial;
+}

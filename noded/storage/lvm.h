@@ -84,6 +84,10 @@ double lvm_pv_usable_mib(const struct lvm_pv *pvs, size_t n);
 json_t *lvm_shared_pvs(const json_t *physical, const json_t *volumes,
 		       const json_t *groups);
 
+/* Groups that miss physical volumes: {group: [volume with lost data, ...]}, to
+ * be freed. */
+json_t *lvm_partial(const json_t *groups, const json_t *volumes);
+
 /* Whether LVM takes it for the name of a group or volume, and not for an option
  * or for one of its own. */
 bool lvm_name_is_valid(const char *name);

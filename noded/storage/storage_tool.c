@@ -106,10 +106,21 @@ WAITS char *storage_tool_read(const struct paths *p, const char *const *argv,
 	return NULL;
 }
 
+int storage_tool_in_force(struct error *err)
+{
+	const struct storage_caller *caller = task_mark();
+
+	return caller == NULL ? 0 : caller->in_force(caller->arg, err);
+}
+
 WAITS int storage_tool_check(const struct paths *p, const char *const *argv,
 			     struct error *err)
 {
-	auto_free char *text = storage_tool_read(p, argv, err);
+	auto_free char *text = NULL;
+
+	if (storage_tool_in_force(err) < 0)
+		return -1;
+	text = storage_tool_read(p, argv, err);
 
 	return text != NULL ? 0 : -1;
 }

@@ -26,7 +26,21 @@ WAITS int storage_tool_run(const struct paths *p, const char *const *argv,
 			   const char *input, struct proc_result *ret,
 			   struct error *err);
 
-/* The same, and fail with what it said unless it exits with 0. */
+/* For whom the running task changes something, as its mark (task_set_mark()):
+ * a master, which another one may replace while a program runs.  Then no other
+ * program that changes something is begun for it. */
+struct storage_caller {
+	int (*in_force)(void *arg, struct error *err);
+	void *arg;
+};
+
+/* Between two acts of one function: 0 while the caller is obeyed (or there is
+ * none), else -1 with err of ECODE_FENCED. */
+int storage_tool_in_force(struct error *err);
+
+/* The same as storage_tool_run() for a program that changes something, which
+ * only runs for a caller in force; fail with what it said unless it exits with
+ * 0. */
 WAITS int storage_tool_check(const struct paths *p, const char *const *argv,
 			     struct error *err);
 WAITS int storage_tool_check_strv(const struct paths *p,

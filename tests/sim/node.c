@@ -413,6 +413,22 @@ static json_t *do_finalize(struct sim_node *n, const json_t *args)
 	return good(json_null());
 }
 
+/* So is a copy that an instance makes. */
+static json_t *do_mirror_ready(struct sim_node *n, const json_t *args)
+{
+	(void)n;
+	(void)args;
+	return good(json_make("{s:s, s:i, s:i, s:s}", "status", "ready", "done",
+			      1, "total", 1, "error", ""));
+}
+
+static json_t *do_mirror_serve(struct sim_node *n, const json_t *args)
+{
+	(void)n;
+	(void)args;
+	return good(json_integer(8103));
+}
+
 /* Other transfers, such as images, are half complete. */
 static json_t *do_impexp_status(struct sim_node *n, const json_t *args)
 {
@@ -454,6 +470,8 @@ static const struct {
 	{"blockdev_find", do_disk_find},
 	{"blockdev_getmirrorstatus", do_mirror_status},
 	{"blockdev_getmirrorstatus_multi", do_mirror_statuses},
+	{"instance_mirror_status", do_mirror_ready},
+	{"instance_mirror_serve", do_mirror_serve},
 	{"import_start", do_transfer},
 	{"export_start", do_transfer},
 	{"finalize_export", do_finalize},

@@ -294,14 +294,14 @@ static const char *primary(const char *name)
 			   json_str(instance(name), "primary_node", ""));
 }
 
-Test(mirrors, they_fail_over_to_their_secondary_alone)
+Test(mirrors, they_fail_over_to_their_secondary)
 {
 	expect(op_mirrored("web1", NODE3), "success");
-	expect(op_move("OP_INSTANCE_FAILOVER", "web1", NODE3),
-	       "cannot be moved to arbitrary nodes");
 	expect(op_named("OP_INSTANCE_FAILOVER", "web1"), "success");
 	cr_assert_str_eq(primary("web1"), NODE3);
 	cr_assert_str_eq(secondary("web1"), NODE2);
+	expect(op_move("OP_INSTANCE_FAILOVER", "web1", NODE2), "success");
+	cr_assert_str_eq(primary("web1"), NODE2);
 }
 
 Test(mirrors, a_side_without_the_newest_data_is_no_target)

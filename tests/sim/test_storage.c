@@ -151,6 +151,111 @@ Test(storage, what_only_this_node_has_whole_is_not_repaired_away)
 	expect(op_repair(), "success");
 }
 
+/* --- self-repair --- */
+
+/* The node's group xenvg misses a physical volume, and these data with it. */
+static void lose(int node, const char *volumes)
+{
+	json_decref(s.nodes[node].verify_says);
+	s.nodes[node].verify_says =
+		volumes == NULL
+			? NULL
+			: json_make("{s:{s:o, s:[s]}}", "partial-vgs", "xenvg",
+				    json_parse(volumes, strlen(volumes),
+					       &(struct error){0}),
+				    "somebody_elses", "root");
+}
+
+static json_t *op_self_repair(const char *known)
+{
+	json_t *op = json_make("{s:s, s:[]}", "OP_ID",
+			       "OP_CLUSTER_REPAIR_VOLUMES", "known");
+
+	if (known != NULL)
+		json_array_append_new(json_object_get(op, "known"),
+				      json_string(known));
+	return op;
+}
+
+/* How often a group was repaired in all jobs that come of it. */
+static size_t repairs_after(json_t *op STEALS, const char *outcome)
+{
+	auto_strv struct strv calls = {0};
+	size_t n = 0;
+
+	s.calls = &calls;
+	expect(op, outcome);
+	sim_run(&s, 600000, NULL, NULL);
+	s.calls = NULL;
+	for (size_t i = 0; i < calls.n; i++)
+		n += strstr(calls.items[i], "storage_execute") != NULL;
+	return n;
+}
+
+Test(storage, one_node_that_lost_a_drive_is_repaired_and_its_mirrors_filled)
+{
+	auto_strv struct strv calls = {0};
+
+	make_mirrored();
+	lose(1, "[\"web10_data\", \"web10_meta\"]");
+	s.nodes[1].faulty_disks = true;
+	s.calls = &calls;
+	expect(op_self_repair(NULL), "success");
+	sim_run(&s, 600000, NULL, NULL);
+	s.calls = NULL;
+	cr_expect(was_called(&calls, "storage_execute " NODE2));
+	cr_expect(was_called(&calls, "blockdev_addchildren " NODE2),
+		  "new storage on the node");
+	lose(1, NULL);
+}
+
+Test(storage, who_was_broken_before_is_left_alone)
+{
+	lose(1, "[]");
+	cr_expect_eq(repairs_after(op_self_repair(NODE2), "success"), 0);
+	cr_expect_eq(repairs_after(op_self_repair(NULL), "success"), 1);
+	lose(1, NULL);
+	cr_expect_eq(repairs_after(op_self_repair(NODE2), "success"), 0);
+}
+
+Test(storage, two_broken_nodes_or_a_silent_one_are_left_alone)
+{
+	lose(1, "[]");
+	lose(2, "[]");
+	cr_expect_eq(repairs_after(op_self_repair(NULL), "success"), 0);
+	lose(2, NULL);
+	s.nodes[2].fail_on = "node_verify";
+	cr_expect_eq(repairs_after(op_self_repair(NULL), "success"), 0);
+	s.nodes[2].fail_on = NULL;
+	cr_expect_eq(repairs_after(op_self_repair(NULL), "success"), 1);
+	lose(1, NULL);
+}
+
+Test(storage, a_look_repairs_nothing)
+{
+	json_t *op = op_self_repair(NULL);
+	auto_free char *result = NULL;
+
+	lose(1, "[]");
+	json_set_bool(op, "repair", false);
+	result = result_of(op);
+	cr_expect_str_eq(result, "{\"inconsistent\":[\"" NODE2
+				 "\"],\"silent\":[],\"jobs\":[]}");
+	lose(1, NULL);
+}
+
+Test(storage, the_only_copy_is_never_given_up)
+{
+	make_mirrored();
+	lose(1, "[\"web10_data\", \"nobodys\"]");
+	cr_expect_eq(
+		repairs_after(op_self_repair(NULL),
+			      "Volume xenvg/nobodys of nobody on node " NODE2
+			      " has no other copy"),
+		0);
+	lose(1, NULL);
+}
+
 Test(storage, of_volumes_only_the_flag_changes_by_which_they_are_allotted)
 {
 	json_t *op = op_unit("OP_NODE_MODIFY_STORAGE", "lvm-pv");

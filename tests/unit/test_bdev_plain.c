@@ -512,6 +512,30 @@ Test(bdev_plain, a_group_is_repaired_by_force_only_where_that_is_needed)
 			   "vgreduce --removemissing --force xenvg");
 }
 
+/* What the self-repair asks for. */
+Test(bdev_plain, a_group_without_a_physical_volume_is_told_with_what_is_lost)
+{
+	json_t *what = json_make("[{s:n}, s, {}]", "partial-vgs", "cluster");
+	auto_json json_t *whole =
+		test_node_ok(&node, "node_verify", json_deep_copy(what));
+	auto_json json_t *partial = NULL;
+
+	auto_free char *text = NULL;
+
+	cr_expect_eq(json_object_size(json_get(whole, "partial-vgs")), 0);
+	standin_say(&node, "lvs.out",
+		    "{\"report\":[{\"lv\":[" DATA
+		    ", {\"vg_name\":\"xenvg\", \"lv_name\":\"b.disk0\", "
+		    "\"lv_attr\":\"-wi-ao--p-\"}, {\"vg_name\":\"other\", "
+		    "\"lv_name\":\"c\", \"lv_attr\":\"-wi-ao--p-\"}]}]}");
+	standin_say(&node, "vgs.out",
+		    "{\"report\":[{\"vg\":[{\"vg_name\":\"xenvg\", "
+		    "\"vg_attr\":\"wz-pn-\"}]}]}");
+	partial = test_node_ok(&node, "node_verify", what);
+	text = json_text(json_get(partial, "partial-vgs"));
+	cr_expect_str_eq(text, "{\"xenvg\":[\"b.disk0\"]}");
+}
+
 Test(bdev_plain, a_virtual_node_without_programs_leaves_the_machine_alone)
 {
 	standin_forget(&node, "lvs");

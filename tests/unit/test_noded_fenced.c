@@ -2,6 +2,7 @@
 /* Long calls of a master that is replaced while they wait: what they had begun
  * is over, and they begin nothing more. */
 #include "tests/lib/node.h"
+#include "tests/lib/standin.h"
 
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 
 /* Turns of the loop until something must have happened. */
 #define TURNS_MAX 100000
+#define TURN_US 500
 
 static struct test_node node;
 
@@ -75,6 +77,55 @@ static void expect_done(struct test_request *r)
 	cr_expect_eq(r->status, 200);
 	cr_expect_str_eq(r->answer, "[true,null]");
 	free(r->answer);
+}
+
+/* --- programs of storage --- */
+
+static bool has_begun(void)
+{
+	auto_free char *text =
+		test_node_read(&node, STANDIN_FOLDER "vgreduce.began");
+
+	return text != NULL;
+}
+
+/* A volume group that misses something, and a vgreduce that takes its time and
+ * does not help: the call then runs it once more. */
+static void make_slow_lvm(void)
+{
+	standin_make(&node, "vgs");
+	standin_say(&node, "vgs.out",
+		    "{\"report\":[{\"vg\":[{\"vg_name\":\"xenvg\", "
+		    "\"vg_size\":\"8\", \"vg_free\":\"4\", "
+		    "\"vg_attr\":\"wz-pn-\"}]}]}");
+	test_node_write(&node, STANDIN_FOLDER "vgreduce",
+			"#!/bin/sh\n"
+			"dir=${0%/*}\n"
+			"echo \"vgreduce $*\" >>\"$dir/log\"\n"
+			"echo >\"$dir/vgreduce.began\"\n"
+			"for i in 1 2 3 4 5 6 7 8 9 10; do\n"
+			"    while [ ! -f \"$dir/go\" ]; do sleep 0.01; done\n"
+			"done\n",
+			0755);
+}
+
+Test(noded_fenced, between_two_programs_of_storage_the_master_is_looked_at)
+{
+	struct test_request r =
+		begin("/storage_execute", "5",
+		      "[\"lvm-vg\", [], \"xenvg\", \"fix-consistency\"]");
+
+	make_slow_lvm();
+	task_spawn("request", test_request_task, &r);
+	/* Nothing of the loop happens while the program runs. */
+	for (int i = 0; i < TURNS_MAX && !has_begun(); i++) {
+		uv_run(uv_default_loop(), UV_RUN_NOWAIT);
+		usleep(TURN_US);
+	}
+	new_master("6");
+	standin_say(&node, "go", "");
+	expect_fenced(&r);
+	standin_did(&node, "vgreduce --removemissing xenvg");
 }
 
 /* --- instances --- */

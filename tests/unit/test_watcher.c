@@ -403,6 +403,35 @@ static char *temporary(void)
 	return folder;
 }
 
+/* Only what has just broken is repaired: so the next run has to know. */
+Test(watcher, broken_volume_groups_are_remembered)
+{
+	auto_free char *folder = temporary();
+	auto_free char *file = xprintf("%s/watcher.status", folder);
+	auto_json json_t *found =
+		json_make("{s:[s], s:[], s:[[b, i]]}", "inconsistent", "node2",
+			  "silent", "jobs", 1, 7);
+	auto_json json_t *silent =
+		json_make("{s:[], s:[s], s:[]}", "inconsistent", "silent",
+			  "node3", "jobs");
+	struct watcher_report *r = watcher_report_create(file);
+	struct error err;
+
+	cr_expect_null(watcher_report_list(r, "inconsistent"), "a first run");
+	watcher_note_volumes(r, found);
+	watcher_report_end(r, 0);
+	watcher_report_destroy(r);
+	r = watcher_report_create(file);
+	cr_expect(json_array_has_str(watcher_report_list(r, "inconsistent"),
+				     "node2"));
+	watcher_note_volumes(r, silent);
+	cr_expect(json_array_has_str(watcher_report_list(r, "inconsistent"),
+				     "node2"),
+		  "a node that does not answer changes nothing");
+	watcher_report_destroy(r);
+	cr_assert_eq(fs_remove_tree(folder, &err), 0);
+}
+
 Test(watcher, the_state_is_kept_in_the_form_of_ganeti)
 {
 	auto_free char *folder = temporary();

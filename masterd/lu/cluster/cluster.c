@@ -252,6 +252,9 @@ static void set_plain(const struct op_cluster_set_params *op, json_t *cluster)
 		state_set_own(cluster, "auto_offline", op->auto_offline);
 	if (op->auto_readmit >= 0)
 		state_set_own(cluster, "auto_readmit", op->auto_readmit);
+	if (op->auto_repair_volumes >= 0)
+		state_set_own(cluster, "auto_repair_volumes",
+			      op->auto_repair_volumes);
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		if (lists[i].value != NULL)
 			json_object_set(cluster, lists[i].key,

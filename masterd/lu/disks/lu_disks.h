@@ -2,7 +2,8 @@
 /* The disks of an instance: made, removed, started and stopped, copied
  * (lu_disks.c, lu_disks_copies.c), the objects of new ones (lu_new_disks.c),
  * images and zeros on them (lu_disks_image.c, lu_disks_wipe.c), and mirrors
- * until both halves agree (lu_disks_sync.c). */
+ * until both halves agree (lu_disks_sync.c), on other nodes (lu_disks_pair.c).
+ */
 #ifndef MASTERD_LU_DISKS_LU_DISKS_H
 #define MASTERD_LU_DISKS_LU_DISKS_H
 
@@ -115,6 +116,17 @@ WAITS int disks_mirror_settle(struct lu *lu, const json_t *disks,
 /* The status of each mirror on a node; to be freed. */
 WAITS json_t *disks_mirror_status(struct lu *lu, const char *node,
 				  const json_t *disks, struct error *err);
+/* Mirrors (in the form of node calls) as they will be when another node has one
+ * side of each: a list, to be freed.  Volumes, port and secret stay. */
+struct disks_pair {
+	const char *stays, *comes; /* UUIDs of nodes */
+	const int64_t *minors;	   /* on the one that comes */
+	bool connected;		   /* with a port; else it stands alone */
+};
+json_t *disks_paired(struct lu *lu, const json_t *inst, const json_t *disks,
+		     const struct disks_pair *pair);
+/* Put this version of them into the configuration, without a commit. */
+void disks_put_pairs(struct lu *lu, const json_t *disks);
 /* The folder of its file-based disks: below base, with the instance's name. */
 char *disks_file_dir(struct lu *lu, const char *name, const char *template,
 		     const char *sub_dir);

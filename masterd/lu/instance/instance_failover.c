@@ -6,6 +6,7 @@
 #include "lib/model/config/config_objects.h"
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/instance/move.h"
+#include "masterd/lu/instance/move_anywhere.h"
 #include "masterd/lu/instance/move_mirror.h"
 #include "masterd/lu/parts/lu_balloon.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -39,6 +40,9 @@ static WAITS int stop_source(struct lu *lu, int64_t timeout, const char *option,
 	if (move_disks(lu, m->source, false, false, err) < 0)
 		lu_warn(lu, "Could not close the disks, ignoring: %s",
 			err->text);
+	if (move_anywhere_is(
+		    lu)) /* one side stays, the other is let go later */
+		return 0;
 	lu_feedback(lu, "* deactivating the instance's disks on source node");
 	return disks_stop(lu, m->inst, m->source, true, err);
 }
@@ -76,19 +80,45 @@ static WAITS int make_room(struct lu *lu, struct error *err)
 	return lu_balloon_make(lu, &want, err) < 0 ? -1 : 0;
 }
 
-WAITS /* What the target has of mirrored disks must be the newest data. */
-	static WAITS int
-	check_disks(struct lu *lu, bool ignore_consistency, struct error *err)
+/* What the target has of mirrored disks must be the newest data. */
+static WAITS int check_disks(struct lu *lu, bool ignore_consistency,
+			     struct error *err)
 {
 	struct move *m = move_of(lu);
 	const json_t *node = config_get(lu->m->config, CONFIG_NODE, m->source);
 
-	if (!move_mirror_is(lu) || move_mirror_check(lu, err) == 0)
+	if (!move_mirror_is(lu) || move_mirror_check(lu, m->target, err) == 0)
 		return 0;
 	if (lu->run->killed || (!ignore_consistency && !node_offline(node)))
 		return -1;
 	lu_warn(lu, "%s, ignoring", err->text);
 	return 0;
+}
+
+/* The target gets a side of the mirrors; the instance is down between its stop
+ * and the connection, or until the sync is over. */
+static WAITS int to_third_node(struct lu *lu, const struct stop *how,
+			       bool forgiving, struct error *err)
+{
+	struct move *m = move_of(lu);
+	bool up = strcmp(inst_admin_state(m->inst), "up") == 0;
+
+	if (move_anywhere_prepare(lu, forgiving, err) < 0 ||
+	    (up && make_room(lu, err) < 0) ||
+	    stop_source(lu, how->limit_s, how->option, forgiving, err) < 0 ||
+	    move_anywhere_switch(lu, true, err) < 0)
+		return -1;
+	lu_balloon_freed(lu, m->source);
+	if (m->sync_first && move_anywhere_sync(lu, err) < 0)
+		return -1;
+	if (up && start_target(lu, err) < 0)
+		return -1;
+	if (!m->sync_first && move_anywhere_sync(lu, err) < 0)
+		return -1;
+	move_anywhere_remove_old(lu);
+	return up || inst_disks_active(m->inst)
+		       ? 0
+		       : disks_stop(lu, m->inst, NULL, true, err);
 }
 
 WAITS int move_by_failover(struct lu *lu, int64_t shutdown_timeout,
@@ -97,8 +127,11 @@ WAITS int move_by_failover(struct lu *lu, int64_t shutdown_timeout,
 {
 	struct move *m = move_of(lu);
 	bool up = strcmp(inst_admin_state(m->inst), "up") == 0;
+	const struct stop how = {m->inst, m->source, shutdown_timeout, option};
 
 	lu_feedback(lu, "Failover instance %s", inst_name(m->inst));
+	if (move_anywhere_is(lu))
+		return to_third_node(lu, &how, ignore_consistency, err);
 	lu_feedback(lu, up ? "* checking disk consistency between source and "
 			     "target"
 			   : "* not checking disk consistency as instance is "
@@ -119,8 +152,9 @@ static struct move_wanted failover_wanted(struct lu *lu)
 {
 	const struct op_instance_failover *op = lu->op;
 
-	return (struct move_wanted){op->instance_name, op->target_node,
-				    op->iallocator};
+	return (struct move_wanted){op->instance_name,	op->target_node,
+				    op->iallocator,	op->keep_node,
+				    op->ignore_ipolicy, op->sync_first};
 }
 
 static int failover_expand(struct lu *lu, struct error *err)
@@ -177,4 +211,6 @@ const struct lu_class lu_instance_failover = {
 	.hook_env = failover_env,
 	.hook_nodes = move_nodes,
 	.exec = failover_exec,
+	.undo = move_undo,
+	.done = move_done,
 };

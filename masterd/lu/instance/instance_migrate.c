@@ -8,6 +8,7 @@
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/frame/progress.h"
 #include "masterd/lu/instance/move.h"
+#include "masterd/lu/instance/move_anywhere.h"
 #include "masterd/lu/instance/move_mirror.h"
 #include "masterd/lu/parts/lu_balloon.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -25,8 +26,12 @@ static struct move_wanted migrate_wanted(struct lu *lu)
 {
 	const struct op_instance_migrate *op = lu->op;
 
-	return (struct move_wanted){op->instance_name, op->target_node,
-				    op->iallocator};
+	return (struct move_wanted){
+		.instance = op->instance_name,
+		.target = op->target_node,
+		.iallocator = op->iallocator,
+		.ignore_ipolicy = op->ignore_ipolicy,
+	};
 }
 
 static int migrate_expand(struct lu *lu, struct error *err)
@@ -35,6 +40,8 @@ static int migrate_expand(struct lu *lu, struct error *err)
 	struct move_wanted w = migrate_wanted(lu);
 
 	move_of(lu)->cleanup = op->cleanup;
+	if (op->cleanup)
+		w.target = w.iallocator = NULL; /* it is where it is found */
 	return move_expand(lu, &w, err);
 }
 
@@ -191,8 +198,7 @@ static WAITS void drop_target(struct lu *lu)
 		lu_warn(lu, "%s", err.text);
 }
 
-/* Return to the source after a failure; further failures are only warnings. */
-static WAITS void revert(struct lu *lu, const json_t *info)
+WAITS void move_abort(struct lu *lu, const json_t *info)
 {
 	struct move *m = move_of(lu);
 	struct error err;
@@ -211,34 +217,58 @@ static WAITS void revert(struct lu *lu, const json_t *info)
 		    &err) < 0)
 		lu_warn(lu, "Aborting the migration on the source failed: %s",
 			err.text);
+}
+
+/* Return to the source after a failure; further failures are only warnings. */
+static WAITS void revert(struct lu *lu, const json_t *info)
+{
+	move_abort(lu, info);
 	drop_target(lu);
 }
 
-static WAITS int send_memory(struct lu *lu, const json_t *info,
-			     struct error *err)
+/* The addresses, which outlive the waits. */
+static const char *target_address(struct lu *lu)
+{
+	const json_t *node =
+		config_get(lu->m->config, CONFIG_NODE, move_of(lu)->target);
+
+	return lu_keep_str(lu, xstrdup(node_secondary_ip(node)));
+}
+
+WAITS int move_accept(struct lu *lu, const json_t *info, struct error *err)
 {
 	struct move *m = move_of(lu);
-	auto_free char *address = xstrdup(node_secondary_ip(
-		config_get(lu->m->config, CONFIG_NODE, m->target)));
-	auto_free char *cluster =
-		xstrdup(cluster_name(config_cluster(lu->m->config)));
 
 	lu_feedback(lu, "* preparing %s to accept the instance",
 		    lu_node_name(lu, m->target));
-	if (finish_on(lu, m->target,
-		      rpc_accept_instance(inst_rpc(lu, m->inst, NULL, NULL),
-					  json_string_value(info), address),
-		      err) < 0)
-		return -1;
+	return finish_on(lu, m->target,
+			 rpc_accept_instance(inst_rpc(lu, m->inst, NULL, NULL),
+					     json_string_value(info),
+					     target_address(lu)),
+			 err);
+}
+
+WAITS int move_send(struct lu *lu, struct error *err)
+{
+	struct move *m = move_of(lu);
+	auto_free char *cluster =
+		xstrdup(cluster_name(config_cluster(lu->m->config)));
+
 	lu_feedback(lu, "* migrating instance to %s",
 		    lu_node_name(lu, m->target));
 	if (finish_on(lu, m->source,
 		      rpc_instance_migrate(cluster,
 					   inst_rpc(lu, m->inst, NULL, NULL),
-					   address, m->live),
+					   target_address(lu), m->live),
 		      err) < 0)
 		return -1;
 	return transfer(lu, err);
+}
+
+static WAITS int send_memory(struct lu *lu, const json_t *info,
+			     struct error *err)
+{
+	return move_accept(lu, info, err) < 0 ? -1 : move_send(lu, err);
 }
 
 /* A mirror stays on the source, as its secondary. */
@@ -267,39 +297,62 @@ static WAITS int share_disks(struct lu *lu, struct error *err)
 	return move_disks(lu, m->target, true, false, err);
 }
 
-/* The target has taken over.  Record that before the source is cleaned up, so
- * that after a crash the instance is found where it runs. */
-static WAITS int take_over(struct lu *lu, const json_t *info, struct error *err)
+WAITS int move_end_source(struct lu *lu, struct error *err)
 {
 	struct move *m = move_of(lu);
 
 	if (finish_on(lu, m->source,
 		      rpc_instance_finalize_migration_src(
 			      inst_rpc(lu, m->inst, NULL, NULL), true, m->live),
-		      err) < 0)
-		return error_wrap(err, "Finalizing the migration on the "
-				       "source failed");
-	if (move_set_primary(lu, err) < 0)
-		return -1;
+		      err) == 0)
+		return 0;
+	return error_wrap(err, "Finalizing the migration on the source failed");
+}
+
+WAITS int move_end_target(struct lu *lu, const json_t *info, struct error *err)
+{
+	struct move *m = move_of(lu);
+
 	if (finish_on(lu, m->target,
 		      rpc_instance_finalize_migration_dst(
 			      inst_rpc(lu, m->inst, NULL, NULL),
 			      json_string_value(info), true),
-		      err) < 0)
-		return error_wrap(err, "Finalizing the migration on the "
-				       "target failed");
-	if (leave_source(lu, err) < 0)
+		      err) == 0)
+		return 0;
+	return error_wrap(err, "Finalizing the migration on the target failed");
+}
+
+/* The target has taken over.  Record that before the source is cleaned up, so
+ * that after a crash the instance is found where it runs. */
+static WAITS int take_over(struct lu *lu, const json_t *info, struct error *err)
+{
+	struct move *m = move_of(lu);
+
+	if (move_end_source(lu, err) < 0 || move_set_primary(lu, err) < 0 ||
+	    move_end_target(lu, info, err) < 0 || leave_source(lu, err) < 0)
 		return -1;
 	return move_disks(lu, m->target, true, true, err);
 }
 
-static WAITS json_t *migration_info(struct lu *lu, struct error *err)
+WAITS json_t *move_info(struct lu *lu, struct error *err)
 {
 	struct move *m = move_of(lu);
 
 	return lu_call(lu, m->source,
 		       rpc_migration_info(inst_rpc(lu, m->inst, NULL, NULL)),
 		       err);
+}
+
+/* The target becomes the secondary, with all data, before the instance goes
+ * there. */
+static WAITS int to_third_node(struct lu *lu, struct error *err)
+{
+	if (move_anywhere_prepare(lu, false, err) < 0 ||
+	    move_anywhere_switch(lu, false, err) < 0 ||
+	    move_anywhere_sync(lu, err) < 0)
+		return -1;
+	move_anywhere_remove_old(lu);
+	return 0;
 }
 
 static WAITS int migrate(struct lu *lu, struct error *err)
@@ -309,12 +362,14 @@ static WAITS int migrate(struct lu *lu, struct error *err)
 	auto_json json_t *info = NULL;
 
 	lu_feedback(lu, "Migrating instance %s", inst_name(m->inst));
+	if (move_anywhere_is(lu) && to_third_node(lu, err) < 0)
+		return -1;
 	if (lu_balloon_move(lu, m->inst, m->target, !op->allow_runtime_changes,
 			    err) < 0)
 		return -1;
 	lu_feedback(lu, "* checking disk consistency between source and "
 			"target");
-	info = migration_info(lu, err);
+	info = move_info(lu, err);
 	if (info == NULL)
 		return -1;
 	if (!move_mirror_is(lu) && disks_start(lu, m->inst, m->target, err) < 0)
@@ -432,4 +487,6 @@ const struct lu_class lu_instance_migrate = {
 	.hook_env = migrate_env,
 	.hook_nodes = migrate_nodes,
 	.exec = migrate_exec,
+	.undo = move_undo,
+	.done = move_done,
 };

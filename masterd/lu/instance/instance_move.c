@@ -15,30 +15,22 @@
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/disks/transfer.h"
 #include "masterd/lu/group/group.h"
+#include "masterd/lu/instance/instance_move.h"
 #include "masterd/lu/parts/lu_balloon.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/parts/lu_resources.h"
 #include "masterd/lu/parts/lu_stop.h"
 #include "masterd/resources/resources.h"
 
-struct inst_move {
-	struct lu lu;
-	const json_t *inst;
-	const char *source, *target; /* UUIDs */
-	json_t *disks;		     /* as node calls carry them */
-	bool has_disks;		     /* on the target, not yet the instance's */
-	bool stopped;		     /* we have stopped it */
-};
-
-static struct inst_move *move_of(struct lu *lu)
+static struct inst_move *own(struct lu *lu)
 {
-	return container_of(lu, struct inst_move, lu);
+	return container_of(move_of(lu), struct inst_move, base);
 }
 
-static int move_expand(struct lu *lu, struct error *err)
+static int inst_move_expand(struct lu *lu, struct error *err)
 {
 	const struct op_instance_move *op = lu->op;
-	struct inst_move *m = move_of(lu);
+	struct move *m = move_of(lu);
 	const json_t *node;
 
 	m->inst = lu_instance(lu, op->instance_name, err);
@@ -59,11 +51,12 @@ static int move_expand(struct lu *lu, struct error *err)
 
 static int check_disks(struct lu *lu, struct error *err)
 {
-	struct inst_move *m = move_of(lu);
+	struct move *m = move_of(lu);
 
-	m->disks = inst_rpc_disks(lu, m->inst);
-	for (size_t i = 0; i < json_array_size(m->disks); i++) {
-		const char *type = disk_dev_type(json_array_get(m->disks, i));
+	own(lu)->disks = inst_rpc_disks(lu, m->inst);
+	for (size_t i = 0; i < json_array_size(own(lu)->disks); i++) {
+		const char *type =
+			disk_dev_type(json_array_get(own(lu)->disks, i));
 
 		if (template_is_mirrored(type))
 			return error_set(err, ERR_PREREQ, ECODE_STATE,
@@ -78,7 +71,7 @@ static int check_disks(struct lu *lu, struct error *err)
 static int check_policy(struct lu *lu, struct error *err)
 {
 	const struct op_instance_move *op = lu->op;
-	struct inst_move *m = move_of(lu);
+	struct move *m = move_of(lu);
 	const json_t *node = config_get(lu->m->config, CONFIG_NODE, m->target);
 	const json_t *group =
 		config_get(lu->m->config, CONFIG_GROUP, node_group(node));
@@ -109,7 +102,7 @@ static bool is_up(const json_t *inst)
 
 static WAITS int check_room(struct lu *lu, struct error *err)
 {
-	struct inst_move *m = move_of(lu);
+	struct move *m = move_of(lu);
 	auto_json json_t *be = inst_filled_be(lu, m->inst);
 	auto_free char *why = xprintf("moving instance %s", inst_name(m->inst));
 	const char *template;
@@ -132,7 +125,8 @@ static WAITS int check_room(struct lu *lu, struct error *err)
 		return -1;
 	template = config_instance_template(lu->m->config, m->inst);
 	if (lu_check_space(lu, m->target, template,
-			   resources_disk_sum(m->disks, template), err) < 0)
+			   resources_disk_sum(own(lu)->disks, template),
+			   err) < 0)
 		return -1;
 	/* The resources are booked, so release the locks: copying takes
 	 * long. */
@@ -142,10 +136,10 @@ static WAITS int check_room(struct lu *lu, struct error *err)
 	return 0;
 }
 
-static WAITS int move_check(struct lu *lu, struct error *err)
+static WAITS int inst_move_check(struct lu *lu, struct error *err)
 {
 	const struct op_instance_move *op = lu->op;
-	struct inst_move *m = move_of(lu);
+	struct move *m = move_of(lu);
 
 	if (strcmp(m->source, m->target) == 0)
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
@@ -154,6 +148,7 @@ static WAITS int move_check(struct lu *lu, struct error *err)
 				 lu_node_name(lu, m->target));
 	if (inst_check_node(lu, m->source, false, err) < 0 ||
 	    check_disks(lu, err) < 0 ||
+	    (op->live && instance_move_check_live(lu, err) < 0) ||
 	    inst_check_node(lu, m->target, true, err) < 0 ||
 	    transfer_check_tool(lu, op->compress, err) < 0 ||
 	    check_policy(lu, err) < 0 ||
@@ -164,10 +159,10 @@ static WAITS int move_check(struct lu *lu, struct error *err)
 
 /* --- hooks --- */
 
-static void move_hook_env(struct lu *lu, json_t *ret_env)
+static void inst_move_hook_env(struct lu *lu, json_t *ret_env)
 {
 	const struct op_instance_move *op = lu->op;
-	struct inst_move *m = move_of(lu);
+	struct move *m = move_of(lu);
 	auto_free char *timeout =
 		xprintf("%jd", (intmax_t)op->shutdown_timeout);
 
@@ -176,10 +171,10 @@ static void move_hook_env(struct lu *lu, json_t *ret_env)
 	json_set_str(ret_env, "SHUTDOWN_TIMEOUT", timeout);
 }
 
-static void move_hook_nodes(struct lu *lu, struct strv *ret_pre,
-			    struct strv *ret_post)
+static void inst_move_hook_nodes(struct lu *lu, struct strv *ret_pre,
+				 struct strv *ret_post)
 {
-	struct inst_move *m = move_of(lu);
+	struct move *m = move_of(lu);
 	const char *master = node_uuid(config_master(lu->m->config));
 
 	strv_add_unique(ret_pre, master);
@@ -195,7 +190,7 @@ static void move_hook_nodes(struct lu *lu, struct strv *ret_pre,
 static WAITS int shut_down(struct lu *lu, struct error *err)
 {
 	const struct op_instance_move *op = lu->op;
-	struct inst_move *m = move_of(lu);
+	struct move *m = move_of(lu);
 	const struct stop how = {m->inst, m->source, op->shutdown_timeout,
 				 "--shutdown-timeout"};
 	int rc;
@@ -203,7 +198,7 @@ static WAITS int shut_down(struct lu *lu, struct error *err)
 	lu_info(lu, "Shutting down instance %s on source node %s",
 		inst_name(m->inst), lu_node_name(lu, m->source));
 	rc = inst_stop(lu, &how, err);
-	m->stopped = rc == 0 && is_up(m->inst);
+	own(lu)->stopped = rc == 0 && is_up(m->inst);
 	if (rc == 0)
 		return 0;
 	if (!op->ignore_consistency || lu->run->killed)
@@ -218,32 +213,30 @@ static WAITS int shut_down(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* Make new disks on the target and note them: if this master dies, the next one
- * knows that they are an unfinished copy. */
-static WAITS int make_disks(struct lu *lu, struct error *err)
+WAITS int instance_move_make_disks(struct lu *lu, struct error *err)
 {
-	struct inst_move *m = move_of(lu);
+	struct move *m = move_of(lu);
 
 	disks_drop_copies(lu, m->inst);
 	if (disks_copy_on(lu, m->inst, m->target, err) < 0)
 		return -1;
-	m->has_disks = true;
+	own(lu)->has_disks = true;
 	return disks_note_copy(lu, m->inst, m->target, err);
 }
 
 static WAITS int copy_disks(struct lu *lu, struct error *err)
 {
 	const struct op_instance_move *op = lu->op;
-	struct inst_move *m = move_of(lu);
+	struct move *m = move_of(lu);
 	auto_json json_t *carried = inst_rpc(lu, m->inst, NULL, NULL);
 
-	if (make_disks(lu, err) < 0)
+	if (instance_move_make_disks(lu, err) < 0)
 		return -1;
 	if (disks_start(lu, m->inst, m->source, err) < 0)
 		return -1;
-	for (size_t i = 0; i < json_array_size(m->disks); i++) {
+	for (size_t i = 0; i < json_array_size(own(lu)->disks); i++) {
 		auto_json json_t *end =
-			transfer_raw(json_array_get(m->disks, i));
+			transfer_raw(json_array_get(own(lu)->disks, i));
 		struct transfer t = {
 			.index = i,
 			.inst = carried,
@@ -261,10 +254,9 @@ static WAITS int copy_disks(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* The disks belong to the new primary from now on. */
-static WAITS int put_primary(struct lu *lu, struct error *err)
+WAITS int instance_move_put_primary(struct lu *lu, struct error *err)
 {
-	struct inst_move *m = move_of(lu);
+	struct move *m = move_of(lu);
 	auto_json json_t *disks = config_instance_disks(lu->m->config, m->inst);
 	json_t *changed = config_edit(lu_instance(lu, inst_name(m->inst), err));
 
@@ -282,7 +274,7 @@ static WAITS int put_primary(struct lu *lu, struct error *err)
 
 static WAITS int start(struct lu *lu, const char *node, struct error *err)
 {
-	struct inst_move *m = move_of(lu);
+	struct move *m = move_of(lu);
 	const struct balloon_start how = {.node = node};
 
 	lu_info(lu, "Starting instance %s on node %s", inst_name(m->inst),
@@ -295,20 +287,23 @@ static WAITS int start(struct lu *lu, const char *node, struct error *err)
 			  inst_name(m->inst), lu_node_name(lu, node));
 }
 
-static WAITS json_t *move_exec(struct lu *lu, struct error *err)
+static WAITS json_t *inst_move_exec(struct lu *lu, struct error *err)
 {
-	struct inst_move *m = move_of(lu);
+	struct move *m = move_of(lu);
+	const struct op_instance_move *op = lu->op;
 	struct error ignored;
 
+	if (op->live)
+		return instance_move_live(lu, err) < 0 ? NULL : json_null();
 	if (shut_down(lu, err) < 0 || copy_disks(lu, err) < 0 ||
 	    lu_check_killed(lu, err) < 0)
 		return NULL;
 	disks_stop(lu, m->inst, m->source, true, &ignored);
-	if (put_primary(lu, err) < 0)
+	if (instance_move_put_primary(lu, err) < 0)
 		return NULL;
-	m->has_disks = m->stopped = false;
+	own(lu)->has_disks = own(lu)->stopped = false;
 	lu_info(lu, "Removing the disks on the original node");
-	disks_remove_on(lu, m->disks, m->source);
+	disks_remove_on(lu, own(lu)->disks, m->source);
 	lu_balloon_freed(lu, m->source);
 	if (is_up(m->inst) && start(lu, m->target, err) < 0)
 		return NULL;
@@ -316,28 +311,29 @@ static WAITS json_t *move_exec(struct lu *lu, struct error *err)
 }
 
 /* Undo: remove the new disks, and start the instance where it ran. */
-static WAITS void move_undo(struct lu *lu)
+static WAITS void inst_move_undo(struct lu *lu)
 {
-	struct inst_move *m = move_of(lu);
+	struct move *m = move_of(lu);
 	struct error err;
 
-	for (size_t i = 0;
-	     m->has_disks && lu->run->killed && i < json_array_size(m->disks);
+	for (size_t i = 0; own(lu)->has_disks && lu->run->killed &&
+			   i < json_array_size(own(lu)->disks);
 	     i++)
 		aftermath_call(lu->m, m->target,
-			       rpc_blockdev_remove(
-				       json_ref(json_array_get(m->disks, i))));
+			       rpc_blockdev_remove(json_ref(
+				       json_array_get(own(lu)->disks, i))));
 	if (lu->run->killed)
 		return;
-	if (m->has_disks)
+	if (own(lu)->has_disks)
 		disks_drop_copies(lu, m->inst);
-	if (m->stopped && start(lu, m->source, &err) < 0)
+	if (own(lu)->stopped && start(lu, m->source, &err) < 0)
 		lu_warn(lu, "%s", err.text);
 }
 
-static void move_done(struct lu *lu)
+static void inst_move_done(struct lu *lu)
 {
-	json_decref(move_of(lu)->disks);
+	json_decref(own(lu)->disks);
+	move_done(lu);
 }
 
 const struct lu_class lu_instance_move = {
@@ -345,11 +341,11 @@ const struct lu_class lu_instance_move = {
 	.size = sizeof(struct inst_move),
 	.hook_path = "instance-move",
 	.object_type = "INSTANCE",
-	.expand = move_expand,
-	.check = move_check,
-	.hook_env = move_hook_env,
-	.hook_nodes = move_hook_nodes,
-	.exec = move_exec,
-	.undo = move_undo,
-	.done = move_done,
+	.expand = inst_move_expand,
+	.check = inst_move_check,
+	.hook_env = inst_move_hook_env,
+	.hook_nodes = inst_move_hook_nodes,
+	.exec = inst_move_exec,
+	.undo = inst_move_undo,
+	.done = inst_move_done,
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The source and target nodes are locked; all nodes are when an allocator
+/* The source and target nodes (and the one that keeps a side of mirrors) are
+ * locked; all nodes are when an allocator
  * chooses, or a migration is cleaned up.  Once the target is checked, memory
  * there is booked for the instance (not by a cleanup) and the node resource
  * locks are released, so that others need not wait. */
@@ -11,6 +12,7 @@
 #include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
+#include "masterd/lu/instance/move_anywhere.h"
 #include "masterd/lu/instance/move_mirror.h"
 #include "masterd/lu/parts/lu_allocator.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -30,8 +32,11 @@ static int choose(struct lu *lu, const struct move_wanted *w, struct error *err)
 
 	m->target = m->iallocator = NULL;
 	if (move_mirror_is(lu))
-		return move_mirror_choose(
-			lu, w->target != NULL || w->iallocator != NULL, err);
+		return move_anywhere_choose(lu, w, err);
+	if (w->stays != NULL || w->sync_first)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Only mirrored disks have a side that a node "
+				 "keeps, or a sync to wait for");
 	if (w->target != NULL && w->iallocator != NULL)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Give either a target node or an iallocator, "
@@ -67,6 +72,8 @@ int move_expand(struct lu *lu, const struct move_wanted *w, struct error *err)
 	if (m->inst == NULL)
 		return -1;
 	m->source = inst_primary_node(m->inst);
+	m->ignore_ipolicy = w->ignore_ipolicy;
+	m->sync_first = w->sync_first;
 	if (choose(lu, w, err) < 0)
 		return -1;
 	lu_want(lu, LOCK_INSTANCE, inst_name(m->inst), true);
@@ -80,6 +87,10 @@ int move_expand(struct lu *lu, const struct move_wanted *w, struct error *err)
 	lu_want(lu, LOCK_NODE_RES, m->target, true);
 	lu_want(lu, LOCK_NODE, m->source, false);
 	lu_want(lu, LOCK_NODE, m->target, false);
+	if (m->stays != NULL) {
+		lu_want(lu, LOCK_NODE_RES, m->secondary, true);
+		lu_want(lu, LOCK_NODE, m->secondary, false);
+	}
 	return 0;
 }
 
@@ -93,7 +104,9 @@ static WAITS int run_iallocator(struct lu *lu, struct error *err)
 	auto_json json_t *nodes = NULL;
 	const json_t *node;
 
-	strv_add(&from, lu_node_name(lu, m->source));
+	/* Of mirrors it is asked for another secondary. */
+	strv_add(&from, lu_node_name(lu, move_anywhere_is(lu) ? m->secondary
+							      : m->source));
 	nodes = lu_allocator(lu, iallocator_relocate(lu->m, m->inst, &from),
 			     (struct iallocator_how){
 				     .name = m->iallocator,
@@ -135,6 +148,8 @@ static int check_target(struct lu *lu, struct error *err)
 				 "(%s)",
 				 inst_name(m->inst),
 				 lu_node_name(lu, m->source));
+	if (move_anywhere_is(lu) && move_anywhere_check(lu, err) < 0)
+		return -1;
 	return inst_check_node(lu, m->target, true, err);
 }
 
@@ -181,7 +196,9 @@ WAITS int move_check(struct lu *lu, struct error *err)
 	struct move *m = move_of(lu);
 
 	if (m->target != NULL)
-		lu_unbook(lu, m->inst, m->target, BOOK_MEMORY);
+		lu_unbook(lu, m->inst, m->target,
+			  move_anywhere_is(lu) ? BOOK_MEMORY | BOOK_DISKS
+					       : BOOK_MEMORY);
 	else if (run_iallocator(lu, err) < 0)
 		return -1;
 	if (check_target(lu, err) < 0 || check_memory(lu, err) < 0 ||
@@ -194,6 +211,14 @@ WAITS int move_check(struct lu *lu, struct error *err)
 
 /* --- hooks --- */
 
+static const char *old_secondary(struct lu *lu)
+{
+	struct move *m = move_of(lu);
+
+	return lu_node_name(lu,
+			    move_anywhere_is(lu) ? m->secondary : m->target);
+}
+
 void move_env(struct lu *lu, json_t *ret_env)
 {
 	struct move *m = move_of(lu);
@@ -204,10 +229,12 @@ void move_env(struct lu *lu, json_t *ret_env)
 	json_set_str(ret_env, "OLD_PRIMARY",
 		     lu_node_name(lu, inst_primary_node(m->inst)));
 	json_set_str(ret_env, "NEW_PRIMARY", lu_node_name(lu, m->target));
-	json_set_str(ret_env, "OLD_SECONDARY",
-		     mirror ? lu_node_name(lu, m->target) : "");
+	json_set_str(ret_env, "OLD_SECONDARY", mirror ? old_secondary(lu) : "");
 	json_set_str(ret_env, "NEW_SECONDARY",
-		     mirror ? lu_node_name(lu, m->source) : "");
+		     !mirror ? ""
+			     : lu_node_name(lu, move_anywhere_is(lu)
+							? m->stays
+							: m->source));
 }
 
 void move_nodes(struct lu *lu, struct strv *ret_pre, struct strv *ret_post)
@@ -220,6 +247,10 @@ void move_nodes(struct lu *lu, struct strv *ret_pre, struct strv *ret_post)
 	strv_add_unique(ret_post, master);
 	strv_add_unique(ret_post, m->target);
 	strv_add_unique(ret_post, m->source);
+	if (!move_anywhere_is(lu))
+		return;
+	strv_add_unique(ret_pre, m->stays);
+	strv_add_unique(ret_post, m->stays);
 }
 
 /* --- the steps that both share --- */
@@ -258,4 +289,19 @@ WAITS int move_disks(struct lu *lu, const char *node, bool open, bool exclusive,
 			    lu_node_name(lu, node));
 	done = lu_call(lu, node, request, err);
 	return done == NULL ? -1 : 0;
+}
+
+WAITS void move_undo(struct lu *lu)
+{
+	if (move_anywhere_is(lu))
+		move_anywhere_undo(lu);
+}
+
+void move_done(struct lu *lu)
+{
+	struct move *m = move_of(lu);
+
+	free(m->minors);
+	json_decref(m->before);
+	json_decref(m->created);
 }

@@ -4,7 +4,8 @@
  *
  * Instances on storage that every node sees move to the node that was given or
  * that the allocator chooses, those on mirrors to their secondary
- * (move_mirror.h); others are refused here. */
+ * (move_mirror.h) or to a third node (move_anywhere.h); others are refused
+ * here. */
 #ifndef MASTERD_LU_INSTANCE_MOVE_H
 #define MASTERD_LU_INSTANCE_MOVE_H
 
@@ -18,11 +19,25 @@ struct move {
 	bool cleanup;	  /* clean up after a broken migration */
 	bool as_failover; /* it is a failover; a migration may become one */
 	bool live;
+	bool ignore_ipolicy, sync_first;
+
+	/* Mirrors that get a side on a third node (move_anywhere.h): the
+	 * present secondary, and of both nodes the one that stays and the one
+	 * that leaves (UUIDs).  NULL: the target has a side already. */
+	const char *secondary, *stays, *leaves;
+	int64_t *minors;   /* on the target */
+	json_t *before;	   /* the disks, as they were */
+	json_t *created;   /* what was made on the target and is not in use */
+	bool disconnected; /* the side that stays let the other one go */
+	bool recorded;	   /* the new sides are recorded */
 };
 
 /* What both opcodes have. */
 struct move_wanted {
 	const char *instance, *target, *iallocator;
+	const char *stays; /* the node that keeps its side; NULL: any */
+	bool ignore_ipolicy;
+	bool sync_first; /* start it when its new node has all data */
 };
 
 /* The move that this logical unit is part of. */
@@ -55,5 +70,21 @@ WAITS int move_disks(struct lu *lu, const char *node, bool open, bool exclusive,
 WAITS int move_by_failover(struct lu *lu, int64_t shutdown_timeout,
 			   const char *option, bool ignore_consistency,
 			   struct error *err);
+
+/* The parts of a migration: what the target has to know, as the source says;
+ * a process there that waits; its memory, to its end.  And the way back: the
+ * instance goes on at the source, failures are warnings. */
+WAITS json_t *move_info(struct lu *lu, struct error *err);
+WAITS int move_accept(struct lu *lu, const json_t *info, struct error *err);
+WAITS int move_send(struct lu *lu, struct error *err);
+WAITS void move_abort(struct lu *lu, const json_t *info);
+/* The same from the moment on when the target runs it: end the source's
+ * process; let the target's go on. */
+WAITS int move_end_source(struct lu *lu, struct error *err);
+WAITS int move_end_target(struct lu *lu, const json_t *info, struct error *err);
+
+/* For the classes: take back what was not completed; free what it has. */
+WAITS void move_undo(struct lu *lu);
+void move_done(struct lu *lu);
 
 #endif

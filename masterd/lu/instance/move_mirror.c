@@ -21,42 +21,38 @@ bool move_mirror_is(struct lu *lu)
 		config_instance_template(lu->m->config, move_of(lu)->inst));
 }
 
-int move_mirror_choose(struct lu *lu, bool named, struct error *err)
+const char *move_mirror_secondary(struct lu *lu, struct error *err)
 {
 	struct move *m = move_of(lu);
-	const char *template = config_instance_template(lu->m->config, m->inst);
 	auto_strv struct strv nodes = {0};
 
-	if (named)
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "Instances with disk template %s cannot be "
-				 "moved to arbitrary nodes (neither an "
-				 "iallocator nor a target node can be passed)",
-				 template);
 	config_instance_secondaries(lu->m->config, m->inst, &nodes);
-	if (nodes.n != 1)
-		return error_set(err, ERR_PREREQ, ECODE_STATE,
-				 "No secondary node but using %s disk template",
-				 template);
-	m->target = lu_keep_str(lu, xstrdup(nodes.items[0]));
-	return 0;
+	if (nodes.n == 1)
+		return lu_keep_str(lu, xstrdup(nodes.items[0]));
+	error_set(err, ERR_PREREQ, ECODE_STATE,
+		  "No secondary node but using %s disk template",
+		  config_instance_template(lu->m->config, m->inst));
+	return NULL;
 }
 
-static int degraded(struct lu *lu, const json_t *disk, struct error *err)
+static int degraded(struct lu *lu, const json_t *disk, const char *node,
+		    struct error *err)
 {
-	return error_set(
-		err, ERR_EXEC, NULL,
-		"Disk %s is degraded or not fully synchronized on "
-		"target node %s, aborting; gnt-instance activate-disks "
-		"connects the two sides",
-		disk_iv_name(disk), lu_node_name(lu, move_of(lu)->target));
+	const char *role =
+		str_eq(node, move_of(lu)->target) ? "target node " : "";
+
+	return error_set(err, ERR_EXEC, NULL,
+			 "Disk %s is degraded or not fully synchronized on "
+			 "%s%s, aborting; gnt-instance activate-disks "
+			 "connects the two sides",
+			 disk_iv_name(disk), role, lu_node_name(lu, node));
 }
 
-WAITS int move_mirror_check(struct lu *lu, struct error *err)
+WAITS int move_mirror_check(struct lu *lu, const char *node, struct error *err)
 {
 	struct move *m = move_of(lu);
 	auto_json json_t *disks = inst_rpc_disks(lu, m->inst);
-	auto_json json_t *all = disks_mirror_status(lu, m->target, disks, err);
+	auto_json json_t *all = disks_mirror_status(lu, node, disks, err);
 
 	if (all == NULL)
 		return -1;
@@ -64,7 +60,8 @@ WAITS int move_mirror_check(struct lu *lu, struct error *err)
 		const json_t *status = json_array_get(all, i);
 
 		if (json_int(status, "ldisk_status", 0) != LDISK_OKAY)
-			return degraded(lu, json_array_get(disks, i), err);
+			return degraded(lu, json_array_get(disks, i), node,
+					err);
 	}
 	return 0;
 }
@@ -89,7 +86,7 @@ WAITS int move_mirror_share(struct lu *lu, struct error *err)
 {
 	auto_json json_t *disks = inst_rpc_disks(lu, move_of(lu)->inst);
 
-	if (move_mirror_check(lu, err) < 0)
+	if (move_mirror_check(lu, move_of(lu)->target, err) < 0)
 		return -1;
 	if (move_disks(lu, move_of(lu)->target, false, false, err) < 0)
 		return -1;

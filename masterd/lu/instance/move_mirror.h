@@ -12,13 +12,11 @@
 /* Whether its disks are mirrors between two nodes. */
 bool move_mirror_is(struct lu *lu);
 
-/* The node with the other side is the target, unless a node or an allocator was
- * asked for (named), which is an error. */
-int move_mirror_choose(struct lu *lu, bool named, struct error *err);
+/* The node with the other side; NULL with err. */
+const char *move_mirror_secondary(struct lu *lu, struct error *err);
 
-/* -1 with err unless the target's side of each disk has the newest data; a
- * source that is offline cannot tell, then only the local state counts. */
-WAITS int move_mirror_check(struct lu *lu, struct error *err);
+/* -1 with err unless the node's side of each disk has the newest data. */
+WAITS int move_mirror_check(struct lu *lu, const char *node, struct error *err);
 
 /* Let both sides be primaries: connect them anew so, when they are equal. */
 WAITS int move_mirror_share(struct lu *lu, struct error *err);

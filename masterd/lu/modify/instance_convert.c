@@ -14,6 +14,7 @@
 #include "lib/model/params/params.h"
 #include "masterd/allocator/iallocator.h"
 #include "masterd/lu/disks/aftermath.h"
+#include "masterd/lu/disks/live_copy.h"
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/disks/transfer.h"
 #include "masterd/lu/modify/instance_convert_private.h"
@@ -176,13 +177,13 @@ static int check_lvm(struct lu *lu, const char *template, struct error *err)
 
 static WAITS int check_room(struct lu *lu,
 			    const struct op_instance_set_params *op,
-			    const json_t *inst, struct error *err)
+			    const json_t *inst, bool live, struct error *err)
 {
 	const char *from = config_instance_template(lu->m->config, inst);
 	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
 	/* These two take over the volumes that there are. */
-	bool in_place = is_made_of(from, op->disk_template) ||
-			is_made_of(op->disk_template, from);
+	bool in_place = !live && (is_made_of(from, op->disk_template) ||
+				  is_made_of(op->disk_template, from));
 
 	if (!in_place &&
 	    lu_check_space(lu, inst_primary_node(inst), op->disk_template,
@@ -199,6 +200,8 @@ static WAITS int check_room(struct lu *lu,
 WAITS int convert_check(struct lu *lu, const struct op_instance_set_params *op,
 			const json_t *inst, struct error *err)
 {
+	bool live = false;
+
 	if (op->disk_template == NULL)
 		return 0;
 	if (json_array_size(op->disks) > 0)
@@ -212,10 +215,12 @@ WAITS int convert_check(struct lu *lu, const struct op_instance_set_params *op,
 		       op->disk_template, err) < 0 ||
 	    check_allowed(lu, inst, op->disk_template, err) < 0 ||
 	    check_lvm(lu, op->disk_template, err) < 0 ||
-	    check_ext(op, err) < 0 ||
+	    check_ext(op, err) < 0 || live_copy_can(lu, inst, &live, err) < 0)
+		return -1;
+	if (!live &&
 	    inst_check_down(lu, inst, "cannot change disk template", err) < 0)
 		return -1;
-	return check_room(lu, op, inst, err);
+	return check_room(lu, op, inst, live, err);
 }
 
 /* --- exec --- */
@@ -289,8 +294,17 @@ static json_t *plan_disk(struct lu *lu, const struct conversion *c, size_t i,
 		.secondary = c->secondary,
 	};
 
-	return is_made_of(c->from, c->to) ? convert_data_of(c, old)
-					  : disks_new(lu, &new, wanted, i, err);
+	return is_made_of(c->from, c->to) && !c->live
+		       ? convert_data_of(c, old)
+		       : disks_new(lu, &new, wanted, i, err);
+}
+
+/* A hypervisor knows its devices by the UUIDs of their disks. */
+static void keep_uuid(const json_t *old, json_t *new)
+{
+	auto_free char *uuid = xstrdup(disk_uuid(old));
+
+	disk_set_uuid(new, uuid);
 }
 
 /* The new disks, as large as the old ones. */
@@ -302,6 +316,8 @@ static int plan_disks(struct lu *lu, struct conversion *c, struct error *err)
 
 		if (disk == NULL)
 			return -1;
+		if (c->live)
+			keep_uuid(json_array_get(c->old, i), disk);
 		json_array_append_new(c->disks, disk);
 	}
 	return 0;
@@ -419,6 +435,24 @@ WAITS int convert_wait(struct lu *lu, const struct conversion *c,
 			       err);
 }
 
+/* --- while it runs --- */
+
+static WAITS int convert_running(struct lu *lu, const struct conversion *c,
+				 struct error *err)
+{
+	bool used = false;
+
+	lu_feedback(lu, "Creating new empty disks of type '%s'...", c->to);
+	if (make_all(lu, c, err) < 0)
+		return -1;
+	if (convert_live(lu, c, &used, err) < 0) {
+		if (!used)
+			drop_new(lu, c, json_array_size(c->disks));
+		return -1;
+	}
+	return is_mirrored(c->to) ? convert_wait(lu, c, err) : 0;
+}
+
 /* --- with a copy --- */
 
 static WAITS int convert_by_copy(struct lu *lu, const struct conversion *c,
@@ -452,6 +486,8 @@ static WAITS int convert(struct lu *lu, struct conversion *c, struct error *err)
 	if ((is_mirrored(c->to) && choose_secondary(lu, c, err) < 0) ||
 	    plan_disks(lu, c, err) < 0)
 		return -1;
+	if (c->live)
+		return convert_running(lu, c, err);
 	if (is_made_of(c->to, c->from))
 		return convert_mirror_volumes(lu, c, err);
 	if (is_made_of(c->from, c->to))
@@ -469,6 +505,8 @@ WAITS int convert_disks(struct lu *lu, const struct op_instance_set_params *op,
 		return 0;
 	c.from = lu_keep_str(
 		lu, xstrdup(config_instance_template(lu->m->config, inst)));
+	if (live_copy_can(lu, inst, &c.live, err) < 0)
+		return -1;
 	c.old = config_instance_disks(lu->m->config, inst);
 	rc = convert(lu, &c, err);
 	json_decref(c.old);

@@ -11,6 +11,7 @@ struct conversion {
 	const char *from, *to; /* templates */
 	const char *secondary; /* UUID, of new mirrors; else NULL */
 	json_t *old, *disks;   /* the objects of the old and of the new disks */
+	bool live;	       /* it runs, and its hypervisor copies them */
 };
 
 /* Record the new disks as the instance's. */
@@ -19,6 +20,14 @@ WAITS int convert_record(struct lu *lu, const struct conversion *c,
 /* Wait for the sync of the new mirrors, as far as the opcode asks for that. */
 WAITS int convert_wait(struct lu *lu, const struct conversion *c,
 		       struct error *err);
+
+/* --- instance_convert_live.c --- */
+
+/* Copy to the new disks, which are made, while the instance runs, and remove
+ * the old ones.  Whether it (maybe) uses the new ones then, also after a
+ * failure, goes to *ret_used, which is false before. */
+WAITS int convert_live(struct lu *lu, const struct conversion *c,
+		       bool *ret_used, struct error *err);
 
 /* --- instance_convert_mirrors.c --- */
 

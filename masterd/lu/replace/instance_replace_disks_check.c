@@ -6,15 +6,12 @@
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
-#include "lib/model/params/params.h"
-#include "masterd/lu/group/group.h"
+#include "masterd/lu/group/group_mirror.h"
 #include "masterd/lu/parts/lu_allocator.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/parts/lu_resources.h"
 #include "masterd/lu/parts/plan.h"
 #include "masterd/lu/replace/instance_replace_disks.h"
-#include "masterd/resources/capacity.h"
-#include "masterd/resources/resources.h"
 
 /* Of a mirror's local storage, in a node's answer. */
 #define LDISK_FAULTY 4
@@ -202,62 +199,6 @@ static WAITS int ask_allocator(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* The policy of the new node's group, against the instance as it is. */
-static int check_policy(struct lu *lu, struct error *err)
-{
-	struct replace *r = replace_of(lu);
-	const json_t *node =
-		config_get(lu->m->config, CONFIG_NODE, r->new_node);
-	const json_t *group =
-		config_get(lu->m->config, CONFIG_GROUP, node_group(node));
-	auto_json json_t *policy =
-		params_fill_ipolicy(config_cluster(lu->m->config), group);
-	auto_strv struct strv broken = {0};
-	auto_free char *text = NULL;
-
-	group_violations_with_disk(lu, r->inst, policy, SIZE_MAX, 0, &broken);
-	if (broken.n == 0)
-		return 0;
-	text = strv_join(&broken, ", ");
-	return error_set(err, ERR_PREREQ, ECODE_INVAL,
-			 "Instance does not meet target node group's (%s) "
-			 "instance policy: %s",
-			 group_name(group), text);
-}
-
-/* Recorded space and the promise to survive lost nodes; no node is asked. */
-static int check_room(struct lu *lu, struct error *err)
-{
-	const struct op_instance_replace_disks *op = lu->op;
-	struct replace *r = replace_of(lu);
-	const char *template = config_instance_template(lu->m->config, r->inst);
-	auto_json json_t *be = inst_filled_be(lu, r->inst);
-	auto_json json_t *disks = config_instance_disks(lu->m->config, r->inst);
-	const struct capacity_new new = {
-		.uuid = inst_uuid(r->inst),
-		.name = inst_name(r->inst),
-		.template = template,
-		.node = r->primary,
-		.secondary = r->new_node,
-		.memory = be_minmem(be),
-		.vcpus = be_vcpus(be),
-		.moves = be_auto_balance(be),
-	};
-	int64_t space = resources_disk_sum(disks, template);
-	struct node_disk room;
-
-	resources_disk(lu->m->config, r->new_node, template, &room);
-	if (room.recorded && resources_disk_free(&room) < space)
-		return error_set(err, ERR_PREREQ, ECODE_NORES,
-				 "Not enough disk space on node %s: needed %jd "
-				 "MiB, available %jd MiB",
-				 lu_node_name(lu, r->new_node), (intmax_t)space,
-				 (intmax_t)resources_disk_free(&room));
-	return op->ignore_ipolicy
-		       ? 0
-		       : capacity_check_new(lu->m->config, &new, err);
-}
-
 static int check_new_node(struct lu *lu, struct error *err)
 {
 	const struct op_instance_replace_disks *op = lu->op;
@@ -271,10 +212,13 @@ static int check_new_node(struct lu *lu, struct error *err)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "The specified node is already the secondary "
 				 "node of the instance");
-	if (inst_check_node(lu, r->new_node, true, err) < 0 ||
-	    (!op->ignore_ipolicy && check_policy(lu, err) < 0))
+	if (inst_check_node(lu, r->new_node, true, err) < 0)
 		return -1;
-	return check_room(lu, err);
+	return group_mirror_room(
+		lu,
+		&(struct group_mirror){r->inst, r->primary, r->new_node,
+				       r->new_node, op->ignore_ipolicy},
+		err);
 }
 
 /* Its room is booked: others may place. */

@@ -11,33 +11,6 @@
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/replace/instance_replace_disks.h"
 
-/* The parts of a logical id. */
-enum { NODE_A, PORT = 2, MINOR_A, MINOR_B, SECRET };
-
-static const json_t *part(const json_t *disk, size_t i)
-{
-	return json_array_get(disk_logical_id(disk), i);
-}
-
-/* The disk between the primary and the new node; a port only where it is to
- * connect. */
-static json_t *moved_disk(struct lu *lu, const json_t *disk, int64_t minor,
-			  bool with_port)
-{
-	struct replace *r = replace_of(lu);
-	bool first = str_eq(json_string_value(part(disk, NODE_A)), r->primary);
-	json_t *copy = inst_rpc_disk(lu, r->inst, disk);
-
-	disk_set_logical_id(
-		copy,
-		json_make("[s, s, o, O, I, O]", r->primary, r->new_node,
-			  with_port ? json_ref(part(disk, PORT)) : json_null(),
-			  part(disk, first ? MINOR_A : MINOR_B),
-			  (json_int_t)minor, part(disk, SECRET)));
-	disk_set_nodes(copy, json_make("[s, s]", r->primary, r->new_node));
-	return copy;
-}
-
 static void take_minors(struct lu *lu, size_t n)
 {
 	struct replace *r = replace_of(lu);
@@ -51,14 +24,11 @@ static void take_minors(struct lu *lu, size_t n)
 /* The disks as they will be: [{...}, ...] */
 static json_t *moved_disks(struct lu *lu, const json_t *disks, bool with_port)
 {
-	const int64_t *minors = replace_of(lu)->minors;
-	json_t *list = json_array();
+	struct replace *r = replace_of(lu);
 
-	for (size_t i = 0; i < json_array_size(disks); i++)
-		json_array_append_new(list,
-				      moved_disk(lu, json_array_get(disks, i),
-						 minors[i], with_port));
-	return list;
+	return disks_paired(lu, r->inst, disks,
+			    &(struct disks_pair){r->primary, r->new_node,
+						 r->minors, with_port});
 }
 
 static WAITS int allocate(struct lu *lu, const json_t *disks, struct error *err)
@@ -119,23 +89,10 @@ static WAITS void stop_old(struct lu *lu, const json_t *disks)
 	}
 }
 
-/* Put members of one version of the disks into the configuration. */
 static WAITS int record(struct lu *lu, const json_t *disks, struct error *err)
 {
-	struct config *c = lu->m->config;
-
-	for (size_t i = 0; i < json_array_size(disks); i++) {
-		const json_t *disk = json_array_get(disks, i);
-		const json_t *now = config_get(c, CONFIG_DISK, disk_uuid(disk));
-		json_t *changed = config_edit(now);
-
-		disk_set_logical_id(
-			changed, json_ref(json_unconst(disk_logical_id(disk))));
-		disk_set_nodes(changed,
-			       json_ref(json_unconst(disk_nodes(disk))));
-		config_put(c, CONFIG_DISK, changed);
-	}
-	return config_commit(c, err);
+	disks_put_pairs(lu, disks);
+	return config_commit(lu->m->config, err);
 }
 
 /* Each side waits for the other, so both are told at the same time. */

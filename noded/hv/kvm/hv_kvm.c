@@ -137,4 +137,8 @@ const struct hv_class hv_kvm = {
 	.finalize_dst = kvm_finalize_dst,
 	.finalize_src = kvm_finalize_src,
 	.migration_status = kvm_migration_status,
+	.mirror_start = kvm_mirror_start,
+	.mirror_status = kvm_mirror_status,
+	.mirror_end = kvm_mirror_end,
+	.mirror_serve = kvm_mirror_serve,
 };

@@ -194,6 +194,33 @@ WAITS int kvm_hotplug_supported(const struct paths *p, const json_t *instance,
 WAITS int kvm_hotplug(const struct paths *p, const json_t *instance,
 		      const struct hv_plug *plug, struct error *err);
 
+/* Give it the descriptor of this file in a set; the set's name, to be freed
+ * (NULL with err). */
+WAITS char *kvm_give_file(const struct paths *p, const char *name,
+			  const json_t *disk, const char *path, bool read_only,
+			  struct error *err);
+
+/* --- copies of disks (hv_kvm_mirror.c), as in hv.h --- */
+
+WAITS int kvm_mirror_start(const struct paths *p, const json_t *instance,
+			   const struct hv_mirror *m, struct error *err);
+WAITS json_t *kvm_mirror_status(const struct paths *p, const json_t *instance,
+				const struct hv_mirror *m, struct error *err);
+WAITS int kvm_mirror_end(const struct paths *p, const json_t *instance,
+			 const struct hv_mirror *m, enum hv_mirror_end how,
+			 struct error *err);
+WAITS int kvm_mirror_serve(const struct paths *p, const json_t *instance,
+			   const struct hv_disk *disks, size_t n_disks,
+			   const char *address, int64_t *ret_port,
+			   struct error *err);
+/* How many copies there are; and their end, with the new disks complete. */
+WAITS size_t kvm_mirrors(const struct paths *p, const char *name);
+WAITS int kvm_end_mirrors(const struct paths *p, const char *name,
+			  struct error *err);
+/* Close what it has opened for this disk and does not use any more. */
+WAITS void kvm_close_unused(const struct paths *p, const char *name,
+			    const char *id);
+
 /* --- migration (hv_kvm_migrate.c), as in hv.h --- */
 
 char *kvm_migration_info(const struct paths *p, const json_t *instance,

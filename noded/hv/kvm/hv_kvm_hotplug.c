@@ -113,32 +113,44 @@ static WAITS int add_netdev(const struct plugging *g, struct error *err)
 	return rc;
 }
 
-/* A confined process is given the open file: the set of descriptors gets a
- * number from the first part of the disk's UUID. */
+/* The set of descriptors gets a number from the first part of the disk's
+ * UUID. */
+char *kvm_give_file(const struct paths *p, const char *name, const json_t *disk,
+		    const char *path, bool read_only, struct error *err)
+{
+	int64_t set = (int64_t)strtoul(json_str(disk, "uuid", "1"), NULL, 16) &
+		      INT32_MAX;
+	auto_json json_t *given =
+		json_make("{s:I}", "fdset-id", (json_int_t)set);
+	auto_close int fd =
+		open(path, (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC);
+	const struct qmp_step step = {"add-fd", given, fd};
+
+	if (fd < 0) {
+		error_set(err, ERR_HYPERVISOR, NULL, "Cannot open %s: %s", path,
+			  strerror(errno));
+		return NULL;
+	}
+	return kvm_orders(p, name, &step, 1, err) < 0
+		       ? NULL
+		       : xprintf("/dev/fdset/%jd", (intmax_t)set);
+}
+
+/* A confined process is given the open file. */
 static WAITS int add_open_disk(const struct plugging *g, struct error *err)
 {
 	const struct hv_disk disk = {.disk = g->plug->device,
 				     .path = mem_unconst(g->plug->path),
 				     .uri = mem_unconst(g->plug->uri)};
-	int64_t set =
-		(int64_t)strtoul(json_str(disk.disk, "uuid", "1"), NULL, 16) &
-		INT32_MAX;
-	auto_free char *name = xprintf("/dev/fdset/%jd", (intmax_t)set);
 	auto_json json_t *node = kvm_blockdev(g->p, g->hv, &disk, g->id);
-	auto_json json_t *given =
-		json_make("{s:I}", "fdset-id", (json_int_t)set);
-	bool read_only = json_bool(node, "read-only", false);
-	auto_close int fd =
-		open(disk.path, (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC);
-	const struct qmp_step steps[] = {{"add-fd", given, fd},
-					 {"blockdev-add", node, -1}};
+	auto_free char *name =
+		kvm_give_file(g->p, g->name, disk.disk, disk.path,
+			      json_bool(node, "read-only", false), err);
 
-	if (fd < 0)
-		return error_set(err, ERR_HYPERVISOR, NULL,
-				 "Cannot open %s: %s", disk.path,
-				 strerror(errno));
+	if (name == NULL)
+		return -1;
 	json_set_str(json_object_get(node, "file"), "filename", name);
-	return kvm_orders(g->p, g->name, steps, 2, err);
+	return command(g, "blockdev-add", steal(&node), err);
 }
 
 static WAITS int add_backend(const struct plugging *g, struct error *err)
@@ -238,10 +250,14 @@ static WAITS int take_out(const struct plugging *g, struct error *err)
 		return -1;
 	if (wait_gone(g, err) < 0 || hv_in_force(g->plug->caller, err) < 0)
 		return -1;
-	/* A drive from the command line is removed with its device. */
-	remove_backend(g, &ignored);
-	if (!g->plug->is_disk)
+	/* A drive from the command line is removed with its device; what a copy
+	 * has put in its place is not. */
+	if (g->plug->is_disk) {
+		kvm_close_unused(g->p, g->name, g->id);
+	} else {
+		remove_backend(g, &ignored);
 		disconnect(g);
+	}
 	return 0;
 }
 

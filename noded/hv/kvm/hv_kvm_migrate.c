@@ -159,6 +159,12 @@ json_t *kvm_migration_limits(const json_t *hv)
 			 "downtime-limit", downtime);
 }
 
+static json_t *pause_at_end(void)
+{
+	return json_make("{s:[{s:s, s:b}]}", "capabilities", "capability",
+			 "pause-before-switchover", "state", 1);
+}
+
 int kvm_migrate(const struct paths *p, const char *cluster_name,
 		const json_t *instance, const char *target, bool live,
 		const struct hv_caller *caller, struct error *err)
@@ -169,6 +175,12 @@ int kvm_migrate(const struct paths *p, const char *cluster_name,
 	json_t *capabilities = kvm_capabilities(hv);
 
 	(void)cluster_name;
+	/* Its disks go along: they have to be complete before it goes on there
+	 * (kvm_migration_status()). */
+	if (kvm_mirrors(p, name) > 0 &&
+	    kvm_order(p, name, "migrate-set-capabilities", pause_at_end(),
+		      err) < 0)
+		return -1;
 	if (capabilities != NULL &&
 	    kvm_order(p, name, "migrate-set-capabilities", capabilities, err) <
 		    0)
@@ -232,11 +244,15 @@ int kvm_finalize_dst(const struct paths *p, const json_t *instance,
 		     const struct hv_caller *caller, struct error *err)
 {
 	const char *name = json_str(instance, "name", "");
+	struct error ignored;
 
 	(void)info;
 	if (!success)
 		return kvm_end_process(p, name, err);
-	if (kvm_order(p, name, "cont", NULL, err) < 0 ||
+	/* Nobody writes to its disks but itself; mostly nobody did. */
+	kvm_order(p, name, "nbd-server-stop", NULL, &ignored);
+	if (hv_in_force(caller, err) < 0 ||
+	    kvm_order(p, name, "cont", NULL, err) < 0 ||
 	    hv_in_force(caller, err) < 0)
 		return -1;
 	balloon_again(p, instance);
@@ -258,6 +274,27 @@ int kvm_finalize_src(const struct paths *p, const json_t *instance,
 	return hv_in_force(caller, err) < 0
 		       ? -1
 		       : kvm_order(p, name, "cont", NULL, err);
+}
+
+/* It is paused, and all its memory is there.  What its disks still lack is
+ * written; without them it must not go on. */
+static WAITS int switch_over(const struct paths *p, const json_t *instance,
+			     const struct hv_caller *caller, struct error *err)
+{
+	const char *name = json_str(instance, "name", "");
+	struct error ignored;
+
+	if (hv_in_force(caller, err) < 0)
+		return -1;
+	if (kvm_end_mirrors(p, name, err) < 0) {
+		if (hv_in_force(caller, &ignored) == 0)
+			kvm_order(p, name, "migrate_cancel", NULL, &ignored);
+		return -1;
+	}
+	if (hv_in_force(caller, err) < 0)
+		return -1;
+	return kvm_order(p, name, "migrate-continue",
+			 json_make("{s:s}", "state", "pre-switchover"), err);
 }
 
 json_t *kvm_migration_status(const struct paths *p, const json_t *instance,
@@ -283,6 +320,9 @@ json_t *kvm_migration_status(const struct paths *p, const json_t *instance,
 	    (hv_in_force(caller, err) < 0 ||
 	     kvm_order(p, json_str(instance, "name", ""),
 		       "migrate-start-postcopy", NULL, err) < 0))
+		return NULL;
+	if (strcmp(status, "pre-switchover") == 0 &&
+	    switch_over(p, instance, caller, err) < 0)
 		return NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strcmp(names[i].theirs, status) == 0)

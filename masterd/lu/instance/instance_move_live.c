@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* An instance moves with its disks while it runs: a process on the target waits
+ * for it and lets its new disks be written to; the instance copies its disks
+ * there and goes on writing to both; its memory follows, and at the moment
+ * when it is paused for the last of that, the disks are completed.
+ *
+ * As with a migration, nothing of this is encrypted: it goes over the secondary
+ * addresses. */
+#include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
+#include "masterd/lu/disks/aftermath.h"
+#include "masterd/lu/disks/live_copy.h"
+#include "masterd/lu/disks/lu_disks.h"
+#include "masterd/lu/instance/instance_move.h"
+#include "masterd/lu/parts/lu_balloon.h"
+#include "masterd/lu/parts/lu_instance.h"
+
+static struct inst_move *own(struct lu *lu)
+{
+	return container_of(move_of(lu), struct inst_move, base);
+}
+
+WAITS int instance_move_check_live(struct lu *lu, struct error *err)
+{
+	struct move *m = move_of(lu);
+	bool can = false;
+
+	m->live = true;
+	if (live_copy_can(lu, m->inst, &can, err) < 0)
+		return -1;
+	if (can)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "Instance %s cannot move while it runs: only those of "
+			 "the hypervisor kvm that are running can; without "
+			 "--live it is stopped for the time of the copy",
+			 inst_name(m->inst));
+}
+
+/* A process on the target that waits, and the port where its disks can be
+ * written to; -1 with err. */
+static WAITS int64_t wait_there(struct lu *lu, const json_t *info,
+				const char *address, struct error *err)
+{
+	struct move *m = move_of(lu);
+	auto_json json_t *port = NULL;
+
+	if (disks_start(lu, m->inst, m->target, err) < 0 ||
+	    move_accept(lu, info, err) < 0)
+		return -1;
+	port = lu_call(lu, m->target,
+		       rpc_instance_mirror_serve(
+			       inst_rpc(lu, m->inst, NULL, NULL), address),
+		       err);
+	return port == NULL ? -1 : json_integer_value(port);
+}
+
+/* What a killed job cannot call itself. */
+static WAITS void give_up(struct lu *lu, const json_t *info)
+{
+	struct move *m = move_of(lu);
+	struct error ignored;
+
+	if (!lu->run->killed) {
+		move_abort(lu, info);
+		disks_stop(lu, m->inst, m->target, true, &ignored);
+		return;
+	}
+	aftermath_call(lu->m, m->target,
+		       rpc_instance_finalize_migration_dst(
+			       inst_rpc(lu, m->inst, NULL, NULL),
+			       json_string_value(info), false));
+	aftermath_call(lu->m, m->source,
+		       rpc_instance_finalize_migration_src(
+			       inst_rpc(lu, m->inst, NULL, NULL), false, true));
+}
+
+static WAITS int send_all(struct lu *lu, const json_t *info, struct error *err)
+{
+	const struct op_instance_move *op = lu->op;
+	struct move *m = move_of(lu);
+	auto_free char *address = xstrdup(node_secondary_ip(
+		config_get(lu->m->config, CONFIG_NODE, m->target)));
+	const struct live_copy copy = {
+		.inst = m->inst,
+		.node = m->source,
+		.disks = own(lu)->disks,
+		.address = address,
+		.port = wait_there(lu, info, address, err),
+		.speed_mib = op->bandwidth_limit,
+	};
+
+	if (copy.port < 0 || live_copy_run(lu, &copy, err) < 0)
+		return -1;
+	if (move_send(lu, err) == 0)
+		return 0;
+	live_copy_cancel(lu, &copy);
+	return -1;
+}
+
+static WAITS int take_over(struct lu *lu, const json_t *info, struct error *err)
+{
+	struct inst_move *m = own(lu);
+
+	if (move_end_source(lu, err) < 0 ||
+	    instance_move_put_primary(lu, err) < 0)
+		return -1;
+	m->has_disks = false;
+	if (move_end_target(lu, info, err) < 0)
+		return -1;
+	lu_info(lu, "Removing the disks on the original node");
+	disks_remove_on(lu, m->disks, m->base.source);
+	lu_balloon_freed(lu, m->base.source);
+	lu_balloon_freed(lu, m->base.target);
+	return 0;
+}
+
+WAITS int instance_move_live(struct lu *lu, struct error *err)
+{
+	struct move *m = move_of(lu);
+	auto_json json_t *info = NULL;
+
+	lu_feedback(lu, "Moving instance %s to %s while it runs",
+		    inst_name(m->inst), lu_node_name(lu, m->target));
+	if (lu_balloon_move(lu, m->inst, m->target, false, err) < 0)
+		return -1;
+	info = move_info(lu, err);
+	if (info == NULL || instance_move_make_disks(lu, err) < 0)
+		return -1;
+	if (send_all(lu, info, err) < 0) {
+		give_up(lu, info);
+		lu_balloon_freed(lu, m->source);
+		lu_balloon_freed(lu, m->target);
+		return -1;
+	}
+	return take_over(lu, info, err);
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Disks go to another storage, and to another node, while their instance runs,
+ * in a simulated cluster.  Behind each test volumes and configuration must
+ * agree. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "lib/base/array.h"
+#include "lib/json/json.h"
+#include "masterd/config/config.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/ops.h"
+
+#define NAME "web1"
+
+/* On node2, of a hypervisor that can do it, with a volume. */
+static void setup_running(void)
+{
+	json_t *op = op_add(NAME, NODE2, true);
+
+	sim_init_big(&s, 3, 1, 1);
+	expect(json_make("{s:s, s:[s, s], s:s, s:[s, s, s, s], "
+			 "s:{s:[s, s, s, s]}}",
+			 "OP_ID", "OP_CLUSTER_SET_PARAMS",
+			 "enabled_hypervisors", "fake", "kvm", "vg_name",
+			 "xenvg", "enabled_disk_templates", "drbd", "plain",
+			 "sharedfile", "diskless", "ipolicy", "disk-templates",
+			 "drbd", "plain", "sharedfile", "diskless"),
+	       "success");
+	json_set_str(op, "disk_template", "plain");
+	json_set_str(op, "hypervisor", "kvm");
+	expect(op, "success");
+	/* Nobody stops it. */
+	s.nodes[1].fail_on = "instance_shutdown";
+}
+
+TestSuite(live, .init = setup_running, .fini = teardown, .timeout = 60);
+
+static const json_t *instance(void)
+{
+	return config_find(s.master->config, CONFIG_INSTANCE, NAME);
+}
+
+static const char *template_now(void)
+{
+	return config_instance_template(s.master->config, instance());
+}
+
+static bool runs_on(int node)
+{
+	return table_get(&s.nodes[node].running, NAME) != NULL;
+}
+
+static json_t *op_convert(const char *template)
+{
+	json_t *op = op_named("OP_INSTANCE_SET_PARAMS", NAME);
+
+	json_set_str(op, "disk_template", template);
+	json_set_bool(op, "ignore_ipolicy", true);
+	if (str_eq(template, "drbd"))
+		json_set_str(op, "remote_node", NODE3);
+	return op;
+}
+
+static json_t *op_live_move(void)
+{
+	json_t *op = op_move("OP_INSTANCE_MOVE", NAME, NODE3);
+
+	json_set_bool(op, "live", true);
+	return op;
+}
+
+static char *disk_uuid_now(void)
+{
+	return xstrdup(json_string_value(
+		json_array_get(json_get(instance(), "disks"), 0)));
+}
+
+Test(live, any_template_becomes_any_other)
+{
+	static const char *const way[] = {"drbd", "plain",	"sharedfile",
+					  "drbd", "sharedfile", "plain"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(way); i++) {
+		auto_free char *before = disk_uuid_now();
+		auto_free char *after = NULL;
+
+		expect(op_convert(way[i]), "success");
+		cr_expect_str_eq(template_now(), way[i]);
+		cr_expect(runs_on(1));
+		after = disk_uuid_now();
+		cr_expect_str_eq(after, before,
+				 "the hypervisor knows it by it");
+		cr_expect_eq(s.files.n, str_eq(way[i], "drbd") ? 4 : 1, "%s",
+			     way[i]);
+	}
+}
+
+Test(live, a_failure_leaves_the_old_disks)
+{
+	static const char *const calls[] = {"blockdev_create",
+					    "instance_mirror_start",
+					    "instance_mirror_status"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		s.nodes[1].fail_on = calls[i];
+		expect(op_convert("sharedfile"), "told to fail");
+		expect(op_convert("drbd"), "told to fail");
+		cr_expect_str_eq(template_now(), "plain", "%s", calls[i]);
+		cr_expect_eq(s.files.n, 1, "%s", calls[i]);
+		cr_expect(runs_on(1));
+	}
+}
+
+/* The node says that the copy is not at its end: so the old disk is in use. */
+Test(live, disks_that_are_not_taken_are_not_recorded)
+{
+	s.nodes[1].fail_on = "instance_mirror_end";
+	expect(op_convert("drbd"), "told to fail");
+	cr_expect_str_eq(template_now(), "plain");
+	cr_expect_eq(s.files.n, 1);
+	s.nodes[1].fail_on = NULL;
+	expect(op_convert("drbd"), "success");
+}
+
+Test(live, other_hypervisors_stop_first)
+{
+	json_t *op = op_add("web2", NODE2, true), *live;
+
+	json_set_str(op, "disk_template", "plain");
+	expect(op, "success");
+	op = op_convert("sharedfile");
+	json_set_str(op, "instance_name", "web2");
+	expect(op, "cannot change disk template");
+	live = op_move("OP_INSTANCE_MOVE", "web2", NODE3);
+	json_set_bool(live, "live", true);
+	expect(live, "without --live it is stopped for the time of the copy");
+}
+
+Test(live, it_moves_with_its_disks)
+{
+	expect(op_live_move(), "success");
+	cr_expect(runs_on(2));
+	cr_expect_not(runs_on(1));
+	cr_expect_str_eq(config_name(s.master->config, CONFIG_NODE,
+				     json_str(instance(), "primary_node", "")),
+			 NODE3);
+	cr_expect_eq(s.files.n, 1);
+}
+
+Test(live, a_move_that_fails_leaves_it_where_it_is)
+{
+	static const struct {
+		int node;
+		const char *call;
+	} faults[] = {
+		{2, "blockdev_create"},	       {2, "accept_instance"},
+		{2, "instance_mirror_serve"},  {1, "instance_mirror_start"},
+		{1, "instance_mirror_status"}, {1, "instance_migrate"}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
+		s.nodes[faults[i].node].fail_on = faults[i].call;
+		expect(op_live_move(), "told to fail");
+		s.nodes[faults[i].node].fail_on = NULL;
+		cr_expect(runs_on(1), "%s", faults[i].call);
+		cr_expect_str_eq(
+			config_name(s.master->config, CONFIG_NODE,
+				    json_str(instance(), "primary_node", "")),
+			NODE2);
+		cr_expect_eq(s.files.n, 1, "%s", faults[i].call);
+	}
+	expect(op_live_move(), "success");
+}
