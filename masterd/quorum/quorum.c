@@ -163,6 +163,7 @@ static void on_nodes(void *arg)
 
 	q->nodes_stale = true;
 	cond_signal(&q->kick);
+	quorum_let_in(q);
 }
 
 /* --- the log --- */
@@ -398,6 +399,8 @@ void quorum_stop(struct quorum *q)
 		cond_wait(&q->ended);
 	while (q->turning)
 		cond_wait(&q->turned);
+	while (q->letting_in)
+		cond_wait(&q->ended);
 	if (flush(q, &err) < 0)
 		log_error("%s", err.text);
 	else if (q->log != NULL)

@@ -42,6 +42,8 @@ struct quorum {
 
 	/* The task that changes the membership. */
 	bool members_run;
+	bool letting_in;   /* the task of quorum_certs.c runs */
+	bool certs_stale;  /* and has more to do */
 	unsigned n_seeing; /* tasks that ask candidates, or dismiss nodes */
 	/* Nodes that are to be told that they are no candidates, when they are
 	 * no members, and those that are just being told. */
@@ -70,6 +72,11 @@ WAITS int quorum_open_log(struct quorum *q, struct error *err);
 WAITS int quorum_found(struct quorum *q, uint64_t term, struct error *err);
 /* End taking part. */
 WAITS void quorum_close_log(struct quorum *q);
+
+/* --- quorum_certs.c --- */
+
+/* Begin to write down whom the configuration lets in: it has changed. */
+void quorum_let_in(struct quorum *q);
 
 /* --- quorum_nodes.c --- */
 
