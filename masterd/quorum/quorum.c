@@ -266,6 +266,16 @@ void quorum_forget(struct disk *disk, const struct paths *paths)
 		log_error("%s", err.text);
 }
 
+bool quorum_has_forgotten(const struct quorum *q)
+{
+	const char *dir = path(q->config.paths, PATH_CONSENSUS_DIR);
+	auto_free char *server = xprintf("%s/server", dir);
+	auto_free char *snapshot = xprintf("%s/snapshot", dir);
+	struct disk *disk = q->config.disk;
+
+	return disk->exists(disk, snapshot) && !disk->exists(disk, server);
+}
+
 /* A standby whose configuration somebody has changed, or that is damaged. */
 static WAITS int open_anew(struct quorum *q, const struct state_config *config,
 			   struct error *err)

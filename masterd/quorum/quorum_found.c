@@ -178,11 +178,18 @@ static int check_votes(const struct ballot *b, struct error *err)
 			 silent);
 }
 
-/* A candidate that does not answer may have a log of which nobody here knows;
- * at home this node would know. */
+/* At home this node knows whether there is a log, unless it has forgotten its
+ * part of it, which was an older image (quorum_forget()). */
+static bool may_know_nothing(const struct ballot *b)
+{
+	return b->how->failover || quorum_has_forgotten(b->q);
+}
+
+/* A candidate that does not answer may have a log of which nobody here knows.
+ */
 static int check_candidates(const struct ballot *b, struct error *err)
 {
-	for (size_t i = 0; i < b->n && b->how->failover; i++)
+	for (size_t i = 0; i < b->n && may_know_nothing(b); i++)
 		if (!answers(&b->voters[i]) &&
 		    node_master_candidate(b->voters[i].node))
 			return error_set(
@@ -207,7 +214,7 @@ static bool has_answered(const struct ballot *b, const char *name)
  * not even in it: but the nodes that are know who it is. */
 static int check_masters(const struct ballot *b, struct error *err)
 {
-	for (size_t i = 0; i < b->n && b->how->failover; i++) {
+	for (size_t i = 0; i < b->n && may_know_nothing(b); i++) {
 		const char *master = master_by(&b->voters[i]);
 
 		if (*master != '\0' && !has_answered(b, master) &&

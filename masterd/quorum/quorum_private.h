@@ -73,6 +73,9 @@ WAITS int quorum_found(struct quorum *q, uint64_t term, struct error *err);
 /* End taking part. */
 WAITS void quorum_close_log(struct quorum *q);
 
+/* Whether this node had a part of the log and was made to forget it. */
+bool quorum_has_forgotten(const struct quorum *q);
+
 /* --- quorum_certs.c --- */
 
 /* Begin to write down whom the configuration lets in: it has changed. */

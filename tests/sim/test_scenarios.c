@@ -171,6 +171,12 @@ static void commit_task(void *arg)
 	committed = config_commit(m->config, &err) == 0;
 }
 
+static void set_candidate(size_t master, size_t node, bool candidate)
+{
+	sim_set_candidate(s.nodes[master].master->config, &s.nodes[node],
+			  candidate);
+}
+
 static bool commit(size_t master, int64_t ms)
 {
 	committed = false;
@@ -186,8 +192,8 @@ static void swap(size_t master, size_t out, size_t in)
 {
 	struct sim_node *m = &s.nodes[master];
 
-	set_flag(master, out, "master_candidate", false);
-	set_flag(master, in, "master_candidate", true);
+	set_candidate(master, out, false);
+	set_candidate(master, in, true);
 	task_set_owner(&m->masterd);
 	quorum_dismiss(m->master->quorum, s.nodes[out].name);
 	task_set_owner(NULL);
@@ -338,9 +344,9 @@ Test(scenarios, s02_candidates_change_during_a_failover)
 	sim_run(&s, 1000, NULL, NULL);
 	sim_take_over(&s.nodes[1], true);
 	sim_run(&s, 200, NULL, NULL);
-	set_flag(0, 1, "master_candidate", false);
+	set_candidate(0, 1, false);
 	set_flag(0, 1, "offline", true);
-	set_flag(0, 3, "master_candidate", true);
+	set_candidate(0, 3, true);
 	commit(0, 3000);
 	cut_between(0, 2, true);
 	id = submit_within(0, op_delay(1, NULL), 3500);
@@ -359,8 +365,8 @@ Test(scenarios, s03_a_restart_does_not_make_new_candidates_count)
 
 	start(7, 3);
 	cut(BIT(0));
-	set_flag(0, 1, "master_candidate", false);
-	set_flag(0, 3, "master_candidate", true);
+	set_candidate(0, 1, false);
+	set_candidate(0, 3, true);
 	cr_assert_not(commit(0, 30000));
 	sim_kill(&s.nodes[0].masterd);
 	cut(BIT(1) | BIT(2) | BIT(6));
@@ -724,7 +730,7 @@ Test(scenarios, s12_a_late_demotion_is_refused)
 	old = &s.nodes[0];
 	cut(BIT(0));
 	cr_assert(take_over(1, true));
-	set_flag(1, 3, "master_candidate", true);
+	set_candidate(1, 3, true);
 	cr_assert(commit(1, MINUTE_MS));
 	cr_assert(has_file(3, "consensus/server"));
 	cr_assert_not_null(old->master);
