@@ -56,7 +56,8 @@ static int failover(struct cli *cli, struct error *err)
 	cli_op_flag(cli, op, "ignore_ipolicy", &OPT_IGNORE_IPOLICY);
 	cli_op_flag(cli, op, "cleanup", &OPT_CLEANUP);
 	cli_op_set(cli, op, "keep_node", &OPT_KEEP_NODE);
-	cli_op_flag(cli, op, "sync_first", &OPT_SYNC_FIRST);
+	if (cli_given(cli, &OPT_SYNC_FIRST))
+		cli_op_flag(cli, op, "sync_first", &OPT_SYNC_FIRST);
 	return cli_submit(cli, op, NULL, err);
 }
 
@@ -114,9 +115,8 @@ static int move(struct cli *cli, struct error *err)
 	cli_op_set(cli, op, "shutdown_timeout", &OPT_SHUTDOWN_TIMEOUT);
 	cli_op_flag(cli, op, "ignore_consistency", &OPT_IGNORE_CONSISTENCY);
 	cli_op_flag(cli, op, "ignore_ipolicy", &OPT_IGNORE_IPOLICY);
-	if (cli_given(cli, &OPT_BANDWIDTH_LIMIT))
-		cli_op_set(cli, op, "bandwidth_limit", &OPT_BANDWIDTH_LIMIT);
-	cli_op_flag(cli, op, "live", &OPT_LIVE_MOVE);
+	if (cli_given(cli, &OPT_LIVE_MOVE))
+		cli_op_flag(cli, op, "live", &OPT_LIVE_MOVE);
 	return cli_submit(cli, op, NULL, err);
 }
 

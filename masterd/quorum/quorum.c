@@ -431,6 +431,7 @@ void quorum_free(struct quorum *q)
 	quorum_nodes_done(q);
 	strv_done(&q->leaving);
 	strv_done(&q->untold);
+	strv_done(&q->added_certs);
 	strv_done(&q->dismissed);
 	free(q);
 }

@@ -25,11 +25,10 @@ static void add_lines_of_file(const struct quorum *q, struct strv *ret)
 			strv_add_unique(ret, line);
 }
 
-/* Whether some of them are not in the file. */
-static bool add_lines_of_state(const struct quorum *q, struct strv *ret)
+/* "UUID=DIGEST" each, as in the file. */
+static void add_lines_of_state(const struct quorum *q, struct strv *ret)
 {
 	const char *text = config_image_get(state_config(q->state), "cluster");
-	size_t before = ret->n;
 	struct error ignored;
 	auto_json json_t *cluster =
 		text == NULL ? NULL : json_parse(text, strlen(text), &ignored);
@@ -37,30 +36,56 @@ static bool add_lines_of_state(const struct quorum *q, struct strv *ret)
 	json_t *digest;
 
 	if (cluster == NULL)
-		return false;
+		return;
 	json_object_foreach (json_unconst(cluster_candidate_certs(cluster)),
-			     uuid, digest) {
-		auto_free char *line =
-			xprintf("%s=%s", uuid, json_string_value(digest));
-
-		strv_add_unique(ret, line);
-	}
-	return ret->n > before;
+			     uuid, digest)
+		strv_addf(ret, "%s=%s", uuid, json_string_value(digest));
 }
 
-static void let_in(const struct quorum *q)
+/* The master's file may have come before what it was made of was applied here:
+ * so what was added is taken out again when the state has it no longer. */
+static bool merge(struct quorum *q, const struct strv *file,
+		  const struct strv *state, struct strv *ret)
 {
-	auto_strv struct strv lines = {0};
+	auto_strv struct strv added = q->added_certs;
+	bool changed = false;
+
+	q->added_certs = (struct strv){0};
+	for (size_t i = 0; i < file->n; i++)
+		if (strv_has(&added, file->items[i]) &&
+		    !strv_has(state, file->items[i]))
+			changed = true;
+		else
+			strv_add(ret, file->items[i]);
+	for (size_t i = 0; i < state->n; i++) {
+		if (strv_has(file, state->items[i]) &&
+		    !strv_has(&added, state->items[i]))
+			continue;
+		strv_add(&q->added_certs, state->items[i]);
+		changed |= !strv_has(file, state->items[i]);
+		strv_add_unique(ret, state->items[i]);
+	}
+	return changed;
+}
+
+static WAITS void let_in(struct quorum *q)
+{
+	auto_strv struct strv file = {0}, state = {0}, lines = {0};
 	auto_json json_t *values = NULL;
 	struct error err;
+	int rc;
 
-	add_lines_of_file(q, &lines);
+	add_lines_of_file(q, &file);
+	add_lines_of_state(q, &state);
 	/* While it names nobody, all are let in. */
-	if (lines.n == 0 || !add_lines_of_state(q, &lines))
+	if (file.n == 0 || state.n == 0 || !merge(q, &file, &state, &lines))
 		return;
 	strv_sort(&lines);
 	values = json_make("{s:o}", CERTS_KEY, json_from_strv(&lines));
-	if (ssconf_write(q->config.disk, q->config.paths, values, &err) < 0)
+	task_leave();
+	rc = ssconf_write(q->config.disk, q->config.paths, values, &err);
+	task_enter();
+	if (rc < 0)
 		log_warning("%s", err.text);
 }
 

@@ -251,7 +251,7 @@ END
 cat >"$VC/nameless" <<'END'
 gnt-cluster activate-master-ip add-tags deactivate-master-ip destroy getmaster
 gnt-cluster info init list-tags master-failover master-ping redist-conf rename
-gnt-cluster renew-crypto resources sanitize-config search-tags show-ispecs-cmd
+gnt-cluster renew-crypto repair-volumes resources sanitize-config search-tags show-ispecs-cmd
 gnt-cluster upgrade version
 gnt-debug metad test-jobqueue test-osparams wconfd
 gnt-job reindex verify-history

@@ -214,6 +214,24 @@ Test(opcode, what_3_1_added_is_accepted_but_not_filled_in)
 	cr_assert_not(op.is_strict);
 }
 
+/* Ganeti reads the job files. */
+Test(opcode, what_is_added_is_left_out_when_it_says_nothing)
+{
+	struct error err;
+	auto_json json_t *given = json_make(
+		"{s:s, s:s, s:n, s:b}", "OP_ID", "OP_INSTANCE_FAILOVER",
+		"instance_name", "web1", "keep_node", "sync_first", 0);
+	auto_json json_t *set =
+		json_make("{s:s, s:s, s:b}", "OP_ID", "OP_INSTANCE_FAILOVER",
+			  "instance_name", "web1", "sync_first", 1);
+	auto_json json_t *plain = op_check(given, &err);
+	auto_json json_t *other = op_check(set, &err);
+
+	cr_assert_null(json_get(plain, "keep_node"));
+	cr_assert_null(json_get(plain, "sync_first"));
+	cr_assert(json_is_true(json_get(other, "sync_first")));
+}
+
 Test(opcode, fields_without_value_have_the_first_one)
 {
 	struct error err;

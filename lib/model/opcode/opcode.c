@@ -225,6 +225,17 @@ static json_t *check_param(const char *id, const struct op_param *param,
 	return steal(&own);
 }
 
+/* Ganeti reads our job files as long as nothing is in them that it does not
+ * know, so what says no more than its absence is left out. */
+static bool is_default(const char *id, const struct op_param *p,
+		       const json_t *own)
+{
+	struct error ignored;
+	auto_json json_t *absent = check_param(id, p, NULL, &ignored);
+
+	return absent != NULL && json_equal(absent, own);
+}
+
 static int check_params(const char *id, const struct op_param *params,
 			const json_t *value, json_t *result, size_t *known,
 			struct error *err)
@@ -239,7 +250,10 @@ static int check_params(const char *id, const struct op_param *params,
 		own = check_param(id, p, given, err);
 		if (own == NULL)
 			return -1;
-		json_object_set_new(result, p->name, own);
+		if (p->need == ADDED && is_default(id, p, own))
+			json_decref(own);
+		else
+			json_object_set_new(result, p->name, own);
 	}
 	return 0;
 }
