@@ -9,6 +9,7 @@
 #   make test-vm  a cluster of three virtual machines, its life and its failover
 #   make test-vm-disks  LVM and DRBD on virtual machines
 #   make test-vm-faults  the same with nodes that fail (ROUNDS times)
+#   make test-live-storage  disks of running guests move (minutes)
 #   make test-many  100 containers, 1,000 processes: what clusters of many nodes take
 #   make fuzz     feed the parsers with garbage (FUZZ_SECONDS each)
 #   make kill-rounds  kill the master daemon KILL_ROUNDS times (10,000)
@@ -45,7 +46,7 @@ SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 APT = $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
 INSTALL = $(APT) install -y -q --no-install-recommends
 
-.PHONY: all deps deps-build demo test test-quick test-compat test-hosts test-kinds test-vm test-vm-disks test-vm-faults test-many test-xen \
+.PHONY: all deps deps-build demo test test-quick test-compat test-hosts test-kinds test-vm test-vm-disks test-vm-faults test-live-storage test-many test-xen \
 	coverage fuzz kill-rounds failover-rounds sim schedules raft-lives log-lives bench bench-htools compat-page \
 	deb test-deb test-changeover install clean
 all: $(BUILD)/build.ninja
@@ -121,6 +122,10 @@ test-vm-disks: all
 ROUNDS ?= 30
 test-vm-faults: all
 	@BIN=$(CURDIR)/$(BUILD)/bin ROUNDS=$(ROUNDS) sh tests/vm/faults.t
+
+# Disks of running guests on another storage, and on another node.
+test-live-storage: all
+	@BIN=$(CURDIR)/$(BUILD)/bin LIVE_STORAGE=1 sh tests/daemon/082-live-storage.t
 
 test-many: all
 	@BIN=$(CURDIR)/$(BUILD)/bin sh tests/vm/many.t

@@ -260,9 +260,12 @@ void quorum_forget(struct disk *disk, const struct paths *paths)
 {
 	auto_free char *file =
 		xprintf("%s/server", path(paths, PATH_CONSENSUS_DIR));
+	const char *certs = path(paths, PATH_CONSENSUS_CERTS);
 	struct error err;
 
 	if (disk->exists(disk, file) && disk->remove(disk, file, &err) < 0)
+		log_error("%s", err.text);
+	if (disk->exists(disk, certs) && disk->remove(disk, certs, &err) < 0)
 		log_error("%s", err.text);
 }
 
@@ -360,6 +363,7 @@ void quorum_start(struct quorum *q)
 	q->started = true;
 	if (q->log != NULL)
 		consensus_start(q->log);
+	quorum_let_in(q);
 }
 
 /* What was proposed may never be committed, as another one leads or nobody
@@ -431,7 +435,6 @@ void quorum_free(struct quorum *q)
 	quorum_nodes_done(q);
 	strv_done(&q->leaving);
 	strv_done(&q->untold);
-	strv_done(&q->added_certs);
 	strv_done(&q->dismissed);
 	free(q);
 }

@@ -42,9 +42,8 @@ struct quorum {
 
 	/* The task that changes the membership. */
 	bool members_run;
-	bool letting_in;	 /* the task of quorum_certs.c runs */
-	bool certs_stale;	 /* and has more to do */
-	struct strv added_certs; /* what it has added to the file */
+	bool letting_in;   /* the task of quorum_certs.c runs */
+	bool certs_stale;  /* and has more to do */
 	unsigned n_seeing; /* tasks that ask candidates, or dismiss nodes */
 	/* Nodes that are to be told that they are no candidates, when they are
 	 * no members, and those that are just being told. */

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/base/mem.h"
 #include "lib/model/config/ssconf.h"
@@ -20,6 +21,7 @@ void peers_init(struct peers *p, const struct paths *paths)
 void peers_done(struct peers *p)
 {
 	strv_done(&p->digests);
+	strv_done(&p->log_digests);
 }
 
 /* Whether the file has changed since *seen, which is updated.  Files are always
@@ -39,18 +41,41 @@ static bool has_changed(const char *path, struct stat *seen)
 }
 
 /* The lines are "<node uuid>=<digest>". */
+static void take_digests(const struct strv *lines, struct strv *ret)
+{
+	strv_done(ret);
+	for (size_t i = 0; i < lines->n; i++) {
+		const char *mark = strchr(lines->items[i], '=');
+
+		if (mark != NULL && mark[1] != '\0')
+			strv_add(ret, mark + 1);
+	}
+}
+
 static void read_candidates(struct peers *p)
 {
 	auto_strv struct strv lines = {0};
 
-	strv_done(&p->digests);
 	ssconf_read_lines(p->paths, CERTS_KEY, &lines);
-	for (size_t i = 0; i < lines.n; i++) {
-		const char *mark = strchr(lines.items[i], '=');
+	take_digests(&lines, &p->digests);
+}
 
-		if (mark != NULL && mark[1] != '\0')
-			strv_add(&p->digests, mark + 1);
+/* Whom the log of the cluster lets in, where the master has not told it yet. */
+static bool is_in_log(struct peers *p, const char *digest)
+{
+	const char *file = path(p->paths, PATH_CONSENSUS_CERTS);
+
+	if (has_changed(file, &p->log_stat)) {
+		struct error ignored;
+		auto_free char *text =
+			fs_read(file, SSCONF_READ_MAX, NULL, &ignored);
+		auto_strv struct strv lines = {0};
+
+		if (text != NULL)
+			str_split(&lines, text, '\n');
+		take_digests(&lines, &p->log_digests);
 	}
+	return strv_has(&p->log_digests, digest);
 }
 
 static bool is_cluster_certificate(struct peers *p, const char *digest)
@@ -77,6 +102,6 @@ bool peers_allowed(struct peers *p, const char *digest)
 	if (has_changed(file, &p->certs_stat))
 		read_candidates(p);
 	if (p->digests.n > 0)
-		return strv_has(&p->digests, digest);
+		return strv_has(&p->digests, digest) || is_in_log(p, digest);
 	return is_cluster_certificate(p, digest);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Decides who may call the node daemon: the master candidates, known by the
- * digests of their client certificates in ssconf_master_candidates_certs.
+ * digests of their client certificates in ssconf_master_candidates_certs, and
+ * those whom this node's part of the cluster's log names (masterd/quorum/
+ * quorum_certs.c), as the master may end before it has sent that file.
  * While that file is empty or missing (on a node that waits to be added), only
  * a caller that has the cluster certificate itself.  Files are read again when
  * they have changed. */
@@ -18,8 +20,8 @@ struct peers {
 	const struct paths *paths;
 
 	/* Private: what was read, and from which state of the files. */
-	struct stat certs_stat, server_stat;
-	struct strv digests;
+	struct stat certs_stat, log_stat, server_stat;
+	struct strv digests, log_digests;
 	char server_digest[TLS_DIGEST_MAX];
 };
 

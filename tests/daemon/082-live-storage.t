@@ -6,6 +6,8 @@
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/cluster.sh"
 vcluster_only "it reads the disks' files"
+# On a loaded machine its guests take minutes, or stand still after a migration.
+[ -n "${LIVE_STORAGE-}" ] || skip_all "it takes minutes: make test-live-storage"
 [ -x /usr/bin/qemu-system-x86_64 ] || skip_all "QEMU is not installed"
 guest=$(mktemp -d /tmp/gguest.XXXXXX)
 trap 'cluster_end; rm -rf "$guest"' EXIT

@@ -388,16 +388,11 @@ static bool is_candidate_now(const struct sim_node *n)
 			n->uuid) != NULL;
 }
 
-/* A node daemon serves those alone whose certificate its files name; while they
- * name none, everybody (noded/core/peers.c).  One that was away for so long
- * that it does not know the candidates would have to be readded; here it knows
- * them.
- */
-static bool is_let_in(struct sim_node *n, const struct sim_node *from)
+/* Whether a file of the node lets it in; *names: it names somebody. */
+static bool names(struct sim_node *n, const char *file,
+		  const struct sim_node *from, bool *ret_any)
 {
 	struct disk *disk = &n->disk.disk;
-	auto_free char *file =
-		paths_ssconf(n->paths, "master_candidates_certs");
 	struct error ignored;
 	size_t len = 0;
 	auto_free char *text =
@@ -405,8 +400,24 @@ static bool is_let_in(struct sim_node *n, const struct sim_node *from)
 			? disk->read(disk, file, CERTS_BYTES, &len, &ignored)
 			: NULL;
 
-	return len == 0 || is_candidate_now(from) ||
+	*ret_any = text != NULL && len > 0;
+	return *ret_any &&
 	       memmem(text, len, from->uuid, strlen(from->uuid)) != NULL;
+}
+
+/* A node daemon serves those alone whose certificate its files name; while they
+ * name none, everybody (noded/core/peers.c).  One that was away for so long
+ * that it does not know the candidates would have to be readded; here it knows
+ * them.
+ */
+static bool is_let_in(struct sim_node *n, const struct sim_node *from)
+{
+	auto_free char *file =
+		paths_ssconf(n->paths, "master_candidates_certs");
+	bool any, more;
+
+	return names(n, file, from, &any) || !any || is_candidate_now(from) ||
+	       names(n, path(n->paths, PATH_CONSENSUS_CERTS), from, &more);
 }
 
 static void arrive(struct letter *l)
