@@ -344,12 +344,12 @@ static void begin_to_dismiss(struct quorum *q, const char *name)
 	json_t *node = quorum_configured(q, id);
 	struct leaver *leaver;
 
+	if (q->config.left != NULL)
+		q->config.left(q->config.arg);
 	if (node == NULL || node_master_candidate(node) || node_offline(node)) {
 		json_decref(node);
 		return;
 	}
-	if (q->config.left != NULL)
-		q->config.left(q->config.arg);
 	leaver = xalloc(sizeof(*leaver));
 	*leaver = (struct leaver){.q = q, .node = node};
 	strv_add(&q->dismissed, name);

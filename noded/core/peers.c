@@ -60,7 +60,17 @@ static void read_candidates(struct peers *p)
 	take_digests(&lines, &p->digests);
 }
 
-/* Whom the log of the cluster lets in, where the master has not told it yet. */
+static bool is_older(const struct stat *a, const struct stat *b)
+{
+	return a->st_mtim.tv_sec != b->st_mtim.tv_sec
+		       ? a->st_mtim.tv_sec < b->st_mtim.tv_sec
+		       : a->st_mtim.tv_nsec < b->st_mtim.tv_nsec;
+}
+
+/* Whom the log of the cluster lets in, where the master has not told it yet. No
+ * master daemon may run here, so what is older than the master's file has no
+ * say.
+ */
 static bool is_in_log(struct peers *p, const char *digest)
 {
 	const char *file = path(p->paths, PATH_CONSENSUS_CERTS);
@@ -75,7 +85,8 @@ static bool is_in_log(struct peers *p, const char *digest)
 			str_split(&lines, text, '\n');
 		take_digests(&lines, &p->log_digests);
 	}
-	return strv_has(&p->log_digests, digest);
+	return !is_older(&p->log_stat, &p->certs_stat) &&
+	       strv_has(&p->log_digests, digest);
 }
 
 static bool is_cluster_certificate(struct peers *p, const char *digest)

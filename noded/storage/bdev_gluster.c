@@ -66,11 +66,15 @@ static char *mount_folder(const struct paths *p, struct error *err)
 static bool is_mounted(const struct paths *p, const char *folder)
 {
 	auto_free char *file = paths_local(p, MOUNTS);
+	/* /var/run is a link on most hosts, and the list has the target. */
+	auto_free char *real = realpath(folder, NULL);
 	auto_free char *where = xprintf(" %s ", folder);
+	auto_free char *there = xprintf(" %s ", real ?: folder);
 	struct error ignored;
 	auto_free char *text = fs_read(file, MOUNTS_MAX, NULL, &ignored);
 
-	return text != NULL && strstr(text, where) != NULL;
+	return text != NULL &&
+	       (strstr(text, where) != NULL || strstr(text, there) != NULL);
 }
 
 static bool is_word(const char *text)

@@ -18,6 +18,7 @@
  * the size of clusters, and the size. */
 #define HEADER_BYTES 32
 #define VERSION_AT 4
+#define BACKING_AT 8
 #define SIZE_AT 24
 /* Nothing here writes data, so all of it is a matter of seconds. */
 #define PROGRAM_MS 300000u
@@ -52,6 +53,12 @@ int64_t qcow2_bytes(int fd, const char *virtual_path, struct error *err)
 	if (n == HEADER_BYTES && memcmp(header, magic, sizeof(magic)) == 0) {
 		version = number_at(header, VERSION_AT, 4);
 		bytes = number_at(header, SIZE_AT, 8);
+		/* One that names another file may name any of the host's. */
+		if (number_at(header, BACKING_AT, 8) != 0)
+			return error_set(err, ERR_BLOCKDEV, NULL,
+					 "%s has a backing file, so it is no "
+					 "whole disk",
+					 virtual_path);
 		if ((version == 2 || version == 3) && bytes <= INT64_MAX)
 			return (int64_t)bytes;
 	}

@@ -106,6 +106,7 @@ static WAITS int to_third_node(struct lu *lu, const struct stop *how,
 	if (move_anywhere_prepare(lu, forgiving, err) < 0 ||
 	    (up && make_room(lu, err) < 0) ||
 	    stop_source(lu, how->limit_s, how->option, forgiving, err) < 0 ||
+	    move_anywhere_check_data(lu, forgiving, err) < 0 ||
 	    move_anywhere_switch(lu, true, err) < 0)
 		return -1;
 	lu_balloon_freed(lu, m->source);

@@ -259,6 +259,7 @@ WAITS int instance_move_put_primary(struct lu *lu, struct error *err)
 	struct move *m = move_of(lu);
 	auto_json json_t *disks = config_instance_disks(lu->m->config, m->inst);
 	json_t *changed = config_edit(lu_instance(lu, inst_name(m->inst), err));
+	const json_t *inst;
 
 	for (size_t i = 0; i < json_array_size(disks); i++) {
 		json_t *disk = config_edit(json_array_get(disks, i));
@@ -267,9 +268,11 @@ WAITS int instance_move_put_primary(struct lu *lu, struct error *err)
 		config_put(lu->m->config, CONFIG_DISK, disk);
 	}
 	inst_set_primary_node(changed, m->target);
-	m->inst = lu_keep(lu,
-			  config_put(lu->m->config, CONFIG_INSTANCE, changed));
-	return config_commit(lu->m->config, err);
+	inst = lu_keep(lu, config_put(lu->m->config, CONFIG_INSTANCE, changed));
+	if (config_commit(lu->m->config, err) < 0)
+		return -1;
+	m->inst = inst;
+	return 0;
 }
 
 static WAITS int start(struct lu *lu, const char *node, struct error *err)

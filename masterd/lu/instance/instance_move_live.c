@@ -102,10 +102,11 @@ static WAITS int take_over(struct lu *lu, const json_t *info, struct error *err)
 {
 	struct inst_move *m = own(lu);
 
+	/* The target runs and writes: whatever fails now, its disks stay. */
+	m->has_disks = false;
 	if (move_end_source(lu, err) < 0 ||
 	    instance_move_put_primary(lu, err) < 0)
 		return -1;
-	m->has_disks = false;
 	if (move_end_target(lu, info, err) < 0)
 		return -1;
 	lu_info(lu, "Removing the disks on the original node");

@@ -184,7 +184,8 @@ static WAITS int create_all(struct lu *lu, struct error *err)
 
 /* The side that stays must be whole.  While the other one is there it must be
  * connected as well: one that was alone for a while may be old. */
-static WAITS int check_data(struct lu *lu, bool ignore, struct error *err)
+WAITS int move_anywhere_check_data(struct lu *lu, bool ignore,
+				   struct error *err)
 {
 	struct move *m = move_of(lu);
 	auto_json json_t *all = NULL;
@@ -256,7 +257,7 @@ WAITS int move_anywhere_prepare(struct lu *lu, bool ignore_consistency,
 	lu_feedback(lu, "* checking the data on node %s, which keeps them",
 		    lu_node_name(lu, m->stays));
 	if (connect_old(lu, err) < 0 ||
-	    check_data(lu, ignore_consistency, err) < 0)
+	    move_anywhere_check_data(lu, ignore_consistency, err) < 0)
 		return -1;
 	lu_feedback(lu, "* making new storage on node %s",
 		    lu_node_name(lu, m->target));

@@ -23,6 +23,11 @@ int move_anywhere_choose(struct lu *lu, const struct move_wanted *w,
  * for the other one.  Books the latter. */
 int move_anywhere_check(struct lu *lu, struct error *err);
 
+/* Whether what stays has all data: also right before the switch, as a link may
+ * break while the instance is stopped. */
+WAITS int move_anywhere_check_data(struct lu *lu, bool ignore_consistency,
+				   struct error *err);
+
 /* Look at the side that stays, and make storage on the target.  The instance
  * may run. */
 WAITS int move_anywhere_prepare(struct lu *lu, bool ignore_consistency,

@@ -57,14 +57,16 @@ static WAITS void link_new(struct lu *lu, const json_t *owner, const char *node,
 }
 
 /* The old disks are the recorded ones again. */
-static WAITS void record_old(struct lu *lu, const struct conversion *c)
+static WAITS int record_old(struct lu *lu, const struct conversion *c)
 {
 	const struct conversion back = {
 		.inst = c->inst, .old = c->disks, .disks = c->old};
 	struct error err;
 
-	if (convert_record(lu, &back, &err) < 0)
-		lu_warn(lu, "%s", err.text);
+	if (convert_record(lu, &back, &err) == 0)
+		return 0;
+	lu_warn(lu, "%s", err.text);
+	return -1;
 }
 
 /* After a failure: whether it uses the old disks for certain.  A copy that
@@ -91,7 +93,8 @@ static WAITS int change_over(struct lu *lu, const struct conversion *c,
 	}
 	*ret_used = lu->run->killed || !uses_old(lu, copy);
 	if (!*ret_used) {
-		record_old(lu, c);
+		/* What the configuration names is not removed. */
+		*ret_used = record_old(lu, c) < 0;
 		return -1;
 	}
 	return error_wrap(err,

@@ -168,7 +168,9 @@ static int find_affected(struct lu *lu, const char *node, struct strv *ret,
 					: config_find(lu->m->config,
 						      CONFIG_INSTANCE, owner);
 
-			if (inst != NULL &&
+			/* Mirrors that are down may be old on the other side.
+			 */
+			if (inst != NULL && inst_disks_active(inst) &&
 			    template_is_pair(config_instance_template(
 				    lu->m->config, inst))) {
 				strv_add_unique(ret, owner);
@@ -177,7 +179,8 @@ static int find_affected(struct lu *lu, const char *node, struct strv *ret,
 			return error_set(
 				err, ERR_EXEC, NULL,
 				"Volume %s of %s%s on node %s has no other "
-				"copy, and its physical volume may come back; "
+				"copy in use, and its physical volume may come "
+				"back; "
 				"nothing is done. gnt-node repair-storage "
 				"gives it up",
 				name, owner == NULL ? "nobody" : "instance ",

@@ -142,15 +142,27 @@ static WAITS int add_open_disk(const struct plugging *g, struct error *err)
 	const struct hv_disk disk = {.disk = g->plug->device,
 				     .path = mem_unconst(g->plug->path),
 				     .uri = mem_unconst(g->plug->uri)};
+	int64_t set =
+		(int64_t)strtoul(json_str(disk.disk, "uuid", "1"), NULL, 16) &
+		INT32_MAX;
+	auto_free char *name = xprintf("/dev/fdset/%jd", (intmax_t)set);
 	auto_json json_t *node = kvm_blockdev(g->p, g->hv, &disk, g->id);
-	auto_free char *name =
-		kvm_give_file(g->p, g->name, disk.disk, disk.path,
-			      json_bool(node, "read-only", false), err);
+	auto_json json_t *given =
+		json_make("{s:I}", "fdset-id", (json_int_t)set);
+	bool read_only = json_bool(node, "read-only", false);
+	auto_close int fd =
+		open(disk.path, (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC);
+	/* On one connection: QEMU forgets a file that nobody uses when the last
+	 * one ends. */
+	const struct qmp_step steps[] = {{"add-fd", given, fd},
+					 {"blockdev-add", node, -1}};
 
-	if (name == NULL)
-		return -1;
+	if (fd < 0)
+		return error_set(err, ERR_HYPERVISOR, NULL,
+				 "Cannot open %s: %s", disk.path,
+				 strerror(errno));
 	json_set_str(json_object_get(node, "file"), "filename", name);
-	return command(g, "blockdev-add", steal(&node), err);
+	return kvm_orders(g->p, g->name, steps, 2, err);
 }
 
 static WAITS int add_backend(const struct plugging *g, struct error *err)

@@ -153,15 +153,15 @@ static WAITS int conclude(const struct mirroring *g, bool must_be_good,
 			task_sleep(END_WAIT_MS);
 			continue;
 		}
-		if (kvm_order(g->p, g->name, "job-dismiss",
-			      json_make("{s:s}", "id", g->id), err) < 0)
-			return -1;
-		return why == NULL || !must_be_good
-			       ? 0
-			       : error_set(err, ERR_HYPERVISOR, NULL,
-					   "The copy of disk %s of instance %s "
-					   "failed: %s",
-					   g->id, g->name, why);
+		/* It stays known, so that whoever asks learns that the guest
+		 * still uses the old disk; a cancellation forgets it. */
+		if (why != NULL && must_be_good)
+			return error_set(err, ERR_HYPERVISOR, NULL,
+					 "The copy of disk %s of instance %s "
+					 "failed: %s",
+					 g->id, g->name, why);
+		return kvm_order(g->p, g->name, "job-dismiss",
+				 json_make("{s:s}", "id", g->id), err);
 	}
 	return error_set(err, ERR_HYPERVISOR, NULL,
 			 "The copy of disk %s of instance %s does not end",
