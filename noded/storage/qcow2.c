@@ -98,26 +98,28 @@ static WAITS int run(const struct file_place *place, const char *const *argv,
 			 *result.err != '\0' ? ": " : "", result.err);
 }
 
-WAITS int qcow2_make(const struct file_place *place, int64_t bytes,
-		     struct error *err)
+/* verb: "create" or "resize" */
+static WAITS int give_size(const struct file_place *place, const char *verb,
+			   int64_t bytes, struct error *err)
 {
 	auto_free char *file = name_for_program(place);
 	auto_free char *size = xprintf("%" PRId64, bytes);
-	const char *const argv[] = {"qemu-img", "create", "-q", "-f",
-				    FORMAT,	file,	  size, NULL};
+	const char *const argv[] = {"qemu-img", verb, "-q", "-f",
+				    FORMAT,	file, size, NULL};
 
 	return run(place, argv, err);
+}
+
+WAITS int qcow2_make(const struct file_place *place, int64_t bytes,
+		     struct error *err)
+{
+	return give_size(place, "create", bytes, err);
 }
 
 WAITS int qcow2_resize(const struct file_place *place, int64_t bytes,
 		       struct error *err)
 {
-	auto_free char *file = name_for_program(place);
-	auto_free char *size = xprintf("%" PRId64, bytes);
-	const char *const argv[] = {"qemu-img", "resize", "-q", "-f",
-				    FORMAT,	file,	  size, NULL};
-
-	return run(place, argv, err);
+	return give_size(place, "resize", bytes, err);
 }
 
 WAITS int qcow2_zero(const struct file_place *place, int64_t offset,
