@@ -9,10 +9,7 @@ vcluster_only "its host is an SSH daemon of its own"
 
 ssh_end() {
     [ -z "${sshd-}" ] || kill "$sshd" 2>/dev/null
-    for daemon in noded masterd; do # the second one stands by
-        pid=$(cat "$VC/localhost/var/run/ganeti/ganeti-$daemon.pid" 2>/dev/null)
-        [ -z "$pid" ] || kill "$pid" 2>/dev/null
-    done
+    guest_node_end "$VC/localhost"
     cluster_end
 }
 cluster_start --nodes 1

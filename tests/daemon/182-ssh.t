@@ -16,6 +16,7 @@ ssh_end() {
     for pid in $pids $(cat "$VC"/*/var/run/ganeti/ganeti-noded.pid 2>/dev/null); do
         kill "$pid" 2>/dev/null
     done
+    guest_node_end "$VC/localhost"
     umount "$VC"/localhost "$VC"/node3.example.com/small 2>/dev/null
     cluster_end
     rm -rf "$work"

@@ -32,6 +32,19 @@ cluster_end() {
 trap cluster_end EXIT
 trap 'exit 1' INT TERM HUP
 
+# guest_node_end ROOT: the end of a node's daemons that the test has made beside
+# those of $VC, and of the latter.  A node daemon may just be starting one that
+# stands by, so that is looked for when the node daemon is gone, and no master is
+# there to ask for it.
+guest_node_end() {
+    "$BIN/gnt-vcluster" stop "$VC" >/dev/null 2>&1
+    for daemon in noded masterd; do
+        guest=$(cat "$1/var/run/ganeti/ganeti-$daemon.pid" 2>/dev/null)
+        [ -n "$guest" ] && kill "$guest" 2>/dev/null && until_true 20 guest_ended
+    done
+}
+guest_ended() { ! alive "$guest"; }
+
 # cluster_start [OPTION...]: make it in $VC
 cluster_start() {
     VC=$(mktemp -d /tmp/gvc.XXXXXX)
