@@ -94,6 +94,31 @@ static bool has_pair(const struct capacity *k)
 	return false;
 }
 
+struct instance capacity_instance(const struct capacity *k,
+				  const struct ispec *spec,
+				  enum template template, int64_t spindle_use)
+{
+	struct cluster *c = k->c;
+	struct instance inst = {
+		.name = "new",
+		.memory = spec->memory,
+		.disk = spec->disk,
+		.vcpus = spec->cpus,
+		.spindle_use = spindle_use >= 0 ? spindle_use
+						: c->policy.std.spindle_use,
+		.n_disks = 1,
+		.template = template,
+		.auto_balance = true,
+		.status = RUN_RUNNING,
+		.primary = NO_INDEX,
+		.secondary = NO_INDEX};
+
+	inst.disks = arena_calloc(&c->arena, 1, sizeof(*inst.disks));
+	inst.disks[0] = (struct disk_need){spec->disk, spec->spindle_use};
+	cluster_finish_instance(c, &inst, k->load);
+	return inst;
+}
+
 int capacity_check(const struct capacity *k, struct error *err)
 {
 	if (k->blocked)

@@ -50,6 +50,12 @@ struct tracker *capacity_tracker(struct capacity *k);
  * first. */
 void capacity_show(const struct capacity *k, int first, struct buf *b);
 
+/* An instance as it is tried, of this size; spindle_use below 0: the policy's.
+ */
+struct instance capacity_instance(const struct capacity *k,
+				  const struct ispec *spec,
+				  enum template template, int64_t spindle_use);
+
 /* Whether there is any node, or pair of nodes, to try. */
 int capacity_check(const struct capacity *k, struct error *err);
 

@@ -18,26 +18,7 @@
 static struct instance new_instance(const struct report *r,
 				    const struct ispec *spec)
 {
-	struct cluster *c = r->k->c;
-	struct instance inst = {.name = "new",
-				.memory = spec->memory,
-				.disk = spec->disk,
-				.vcpus = spec->cpus,
-				.spindle_use =
-					r->o->spindle_use >= 0
-						? r->o->spindle_use
-						: c->policy.std.spindle_use,
-				.n_disks = 1,
-				.template = r->template,
-				.auto_balance = true,
-				.status = RUN_RUNNING,
-				.primary = NO_INDEX,
-				.secondary = NO_INDEX};
-
-	inst.disks = arena_calloc(&c->arena, 1, sizeof(*inst.disks));
-	inst.disks[0] = (struct disk_need){spec->disk, spec->spindle_use};
-	cluster_finish_instance(c, &inst, r->k->load);
-	return inst;
+	return capacity_instance(r->k, spec, r->template, r->o->spindle_use);
 }
 
 /* disk,memory,cpus[,spindles] */

@@ -13,28 +13,6 @@
 #define LENGTH_MAX 100000
 #define SIZE_MAX_MIB (INT64_C(1) << 40)
 
-static struct instance new_instance(const struct report *r,
-				    const struct ispec *spec)
-{
-	struct cluster *c = r->k->c;
-	struct instance inst = {.name = "new",
-				.memory = spec->memory,
-				.disk = spec->disk,
-				.vcpus = spec->cpus,
-				.spindle_use = c->policy.std.spindle_use,
-				.n_disks = 1,
-				.template = r->template,
-				.auto_balance = true,
-				.status = RUN_RUNNING,
-				.primary = NO_INDEX,
-				.secondary = NO_INDEX};
-
-	inst.disks = arena_calloc(&c->arena, 1, sizeof(*inst.disks));
-	inst.disks[0] = (struct disk_need){spec->disk, spec->spindle_use};
-	cluster_finish_instance(c, &inst, r->k->load);
-	return inst;
-}
-
 static void after_filling(struct report *r)
 {
 	capacity_sort_fails(r->k);
@@ -47,7 +25,8 @@ static void run_tiered(struct report *r)
 	const struct policy *p = &r->k->c->policy;
 
 	for (size_t i = 0; i < p->n_intervals; i++) {
-		struct instance inst = new_instance(r, &p->intervals[i].max);
+		struct instance inst = capacity_instance(
+			r->k, &p->intervals[i].max, r->template, -1);
 
 		if (i == 0)
 			space_show_spec(r, true, &inst);
@@ -61,7 +40,7 @@ static void run_tiered(struct report *r)
 static int run_standard(struct report *r, const struct ispec *spec,
 			struct error *err)
 {
-	struct instance inst = new_instance(r, spec);
+	struct instance inst = capacity_instance(r->k, spec, r->template, -1);
 
 	space_show_spec(r, false, &inst);
 	capacity_fill(r->k, &inst, LENGTH_MAX);
