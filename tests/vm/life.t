@@ -109,7 +109,7 @@ lap "joined again"
 succeeds "the master's power is cut" "$vc" crash "$VC" node1
 succeeds "another node becomes the master" on node2 gnt-cluster master-failover
 is "$(on node3 gnt-cluster getmaster)" node2.example.com "which all know"
-is "$(on node2 gnt-instance list --no-headers -o status c1,k1 | sort -u)" running "its guests run on"
+is "$(on node2 gnt-instance list --no-headers -o status c1 k1 | sort -u)" running "its guests run on"
 lap "failover"
 succeeds "the old master comes back" "$vc" start "$VC" node1
 knows() { [ "$(on node1 gnt-cluster getmaster)" = node2.example.com ]; }
