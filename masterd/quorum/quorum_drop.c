@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
 #include "masterd/quorum/quorum_private.h"
@@ -65,6 +66,28 @@ static int check_kept(const struct voter *v, const json_t *theirs,
 			 name);
 }
 
+/* Whether a vote in the log is this node's: also that of one that is no
+ * candidate any more and keeps it until another one has joined. */
+static bool has_vote(const struct ballot *b, const json_t *node)
+{
+	uint64_t hash = quorum_node_hash(node_name(node));
+	struct consensus_status now;
+	const struct raft_ids *lists[] = {&now.raft.members.voters,
+					  &now.raft.members.outgoing};
+
+	consensus_status(b->q->log, &now);
+	for (size_t k = 0; k < ARRAY_SIZE(lists); k++)
+		for (size_t i = 0; i < lists[k]->n; i++)
+			if (lists[k]->ids[i] >> QUORUM_LIFE_BITS == hash)
+				return true;
+	return false;
+}
+
+static bool takes_part(const struct ballot *b, const json_t *node)
+{
+	return node_master_candidate(node) || has_vote(b, node);
+}
+
 static int check_drop_name(const struct ballot *b, const char *name,
 			   struct error *err)
 {
@@ -73,7 +96,7 @@ static int check_drop_name(const struct ballot *b, const char *name,
 
 		if (!str_eq(name, node_name(node)))
 			continue;
-		if (node_master_candidate(node))
+		if (takes_part(b, node))
 			return 0;
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
 				 "Node %s is no master candidate", name);
@@ -133,8 +156,7 @@ int quorum_ballot_without(struct ballot *b, struct error *err)
 		bool lost = strv_has(b->how->drop, node_name(v->node));
 		auto_json json_t *theirs = NULL;
 
-		if (!node_master_candidate(v->node) ||
-		    (node_offline(v->node) && !lost))
+		if (!takes_part(b, v->node) || (node_offline(v->node) && !lost))
 			continue;
 		theirs = v->self ? NULL : ask_server(b, v);
 		if ((lost ? check_lost(b, v, theirs, own, err)

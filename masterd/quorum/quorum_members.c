@@ -49,16 +49,43 @@ static bool is_up_to_date(const struct quorum *q,
 }
 
 /* Whether a member that is no candidate any more could keep its vote: its node
- * is there and answers. */
-static bool may_stay(struct quorum *q, const struct consensus_status *now,
-		     uint64_t id)
+ * is there, as far as the configuration says. */
+static bool may_stay(struct quorum *q, uint64_t id)
 {
-	auto_json json_t *node = NULL;
+	auto_json json_t *node = quorum_configured(q, id);
 
-	if (raft_ids_have(&now->silent, id))
-		return false;
-	node = quorum_configured(q, id);
 	return node != NULL && !node_offline(node);
+}
+
+static size_t count_silent(const struct consensus_status *now,
+			   const struct raft_ids *ids)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < ids->n; i++)
+		n += raft_ids_have(&now->silent, ids->ids[i]);
+	return n;
+}
+
+/* Former candidates that are heard, or not, stay until there are n voters.  One
+ * that is not heard may only be slow, and without it the master could be the
+ * only voter: but those that are heard must be more, lest all wait for it. */
+static void keep_some(struct quorum *q, const struct consensus_status *now,
+		      bool silent, size_t n, struct raft_members *wanted,
+		      struct raft_ids *able)
+{
+	const struct raft_ids *voters = &now->raft.members.voters;
+
+	for (size_t i = 0; i < voters->n && able->n < n; i++) {
+		uint64_t id = voters->ids[i];
+
+		if (raft_ids_have(&now->silent, id) != silent ||
+		    is_candidate(q, id) || !may_stay(q, id) ||
+		    (silent && (count_silent(now, able) + 1) * 2 > able->n))
+			continue;
+		raft_ids_add(&wanted->learners, id);
+		raft_ids_add(able, id);
+	}
 }
 
 /* Of candidates that are away some have to join yet: until then, who has voted
@@ -67,20 +94,13 @@ static bool may_stay(struct quorum *q, const struct consensus_status *now,
 static void keep_former(struct quorum *q, const struct consensus_status *now,
 			struct raft_members *wanted, struct raft_ids *able)
 {
-	const struct raft_ids *voters = &now->raft.members.voters;
 	size_t n = 1;
 
 	for (size_t i = 0; i < q->n_candidates; i++)
 		n += q->candidates[i].online &&
 		     q->candidates[i].hash != q->me.id >> QUORUM_LIFE_BITS;
-	for (size_t i = 0; i < voters->n && able->n < n; i++) {
-		uint64_t id = voters->ids[i];
-
-		if (is_candidate(q, id) || !may_stay(q, now, id))
-			continue;
-		raft_ids_add(&wanted->learners, id);
-		raft_ids_add(able, id);
-	}
+	keep_some(q, now, false, n, wanted, able);
+	keep_some(q, now, true, n, wanted, able);
 }
 
 /* Move members to the voters until there are enough, the ones first that have a

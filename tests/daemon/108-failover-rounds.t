@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # kill -9 and SIGSTOP of the master under load, while candidates are changed, and a
 # failover each time.  FAILOVER_ROUNDS says how often (make failover-rounds: 200),
-# FAILOVER_SEED which moments.
+# FAILOVER_SEED which moments, FAILOVER_KEEP where the cluster's folder is copied to
+# when a round fails.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/cluster.sh"
 vcluster_only "it stops the daemons itself"

@@ -12,7 +12,9 @@ all come to an end.  Prints what is wrong and exits with 1, or one line."""
 import json
 import os
 import random
+import shutil
 import signal
+import stat
 import subprocess
 import sys
 import threading
@@ -177,6 +179,16 @@ def one_round(number, master, ever, rng):
     return new
 
 
+def keep():
+    """The folder as it is now, for whoever looks into the failure."""
+    where = os.environ.get("FAILOVER_KEEP")
+    if where:
+        shutil.copytree(FOLDER, where, symlinks=True, dirs_exist_ok=True,
+                        ignore=lambda folder, names: [
+                            name for name in names if stat.S_ISSOCK(
+                                os.lstat(os.path.join(folder, name)).st_mode)])
+
+
 def main():
     rng = random.Random(SEED)
     ever = {}
@@ -186,6 +198,7 @@ def main():
         try:
             master = one_round(number, master, ever, rng)
         except SystemExit as err:
+            keep()
             raise SystemExit(f"round {number}, master {master}: {err}") from None
     print(f"{ROUNDS} rounds, {len(ever)} jobs acknowledged, none lost")
 

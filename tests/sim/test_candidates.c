@@ -165,6 +165,39 @@ Test(candidates, and_go_when_these_have)
 	}
 }
 
+/* A candidate is slow for a moment while another node is to take its place: with
+ * its vote it goes on, so that the other candidate may still become master. */
+Test(candidates, one_that_is_not_heard_for_a_moment_keeps_its_vote)
+{
+	set_candidate(1, false);
+	set_candidate(3, true);
+	cut(0x0a); /* 2 and 4 */
+	commit(MINUTE_MS);
+	cr_assert(committed);
+	cut(0x08);
+	sim_power_cut(&s.nodes[0], 7);
+	s.nodes[0].down = true;
+	cr_assert(fail_over(2, 5 * MINUTE_MS));
+}
+
+/* Those that are gone for good do not keep the others from going on. */
+Test(candidates, who_is_not_heard_never_blocks_who_is)
+{
+	auto_free char *got = NULL;
+
+	replace_candidates();
+	cut(0x1c); /* 3, 4 and 5 */
+	commit(MINUTE_MS);
+	cr_assert(committed);
+	cut(0x1e); /* and 2 */
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	cut(0x1c);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	got = sim_do(&s, json_make("{s:s, s:s, s:[s]}", "OP_ID", "OP_TAGS_SET",
+				   "kind", "cluster", "tags", "later"));
+	cr_assert_str_eq(got, "success");
+}
+
 /* A node that is removed or offline is waited for by nobody. */
 Test(candidates, who_is_offline_does_not_stay)
 {
