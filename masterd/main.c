@@ -13,6 +13,7 @@
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/base/pulse.h"
+#include "lib/consensus/consensus.h"
 #include "lib/event/daemon.h"
 #include "lib/event/frames.h"
 #include "lib/event/service.h"
@@ -26,6 +27,7 @@
 #include "masterd/luxi/luxi_calls.h"
 #include "masterd/luxi/luxi_server.h"
 #include "masterd/luxi/not_served.h"
+#include "masterd/quorum/quorum.h"
 #include "masterd/relay.h"
 #include "masterd/role.h"
 #include "masterd/rpc/noderpc_https.h"
@@ -297,6 +299,34 @@ static void stop_serving(void *arg)
 		luxi_server_stop(steal(&md->not_served), NULL, NULL);
 }
 
+/* A parcel whose answer is waited for. */
+struct asking {
+	struct consensus_question question;
+	struct cond changed;
+	char *text; /* NULL: not yet */
+};
+
+static void on_answered(struct consensus_question *q, const void *data,
+			size_t len)
+{
+	struct asking *a = container_of(q, struct asking, question);
+
+	a->text = quorum_answer_text(data, len);
+	cond_signal(&a->changed);
+}
+
+static WAITS char *ask_server(struct masterd *md, const char *data, size_t len)
+{
+	struct asking a = {.question.answered = on_answered};
+
+	cond_init(&a.changed);
+	if (!role_parcel(md->role, data, len, &a.question))
+		return quorum_answer_text(NULL, 0);
+	while (a.text == NULL)
+		cond_wait(&a.changed);
+	return a.text;
+}
+
 static WAITS char *on_request(void *arg, char kind, const char *data,
 			      size_t len)
 {
@@ -306,8 +336,10 @@ static WAITS char *on_request(void *arg, char kind, const char *data,
 		return relay_order(md->relay, data, len);
 	if (kind == LOG_KIND_ORDER)
 		return role_order(md->role, data, len);
-	role_parcel(md->role, data, len);
-	return xstrdup("[true,null]");
+	if (kind == LOG_KIND_QUESTION)
+		return ask_server(md, data, len);
+	role_parcel(md->role, data, len, NULL);
+	return quorum_answer_text(NULL, 0);
 }
 
 static int listen_to_servers(void *arg, struct error *err)

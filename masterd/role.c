@@ -235,10 +235,11 @@ static void end_handed_over(struct role *r)
 		r->config.cut(r->config.arg);
 }
 
-void role_parcel(struct role *r, const void *data, size_t len)
+bool role_parcel(struct role *r, const void *data, size_t len,
+		 struct consensus_question *question)
 {
-	if (r->quorum != NULL)
-		quorum_receive(r->quorum, data, len);
+	return r->quorum != NULL &&
+	       quorum_receive(r->quorum, data, len, question);
 }
 
 char *role_order(struct role *r, const char *data, size_t len)

@@ -15,6 +15,7 @@
 #include "lib/model/files/paths.h"
 #include "masterd/rpc/noderpc.h"
 
+struct consensus_question;
 struct role;
 struct master;
 struct quorum;
@@ -69,9 +70,10 @@ WAITS int role_begin(struct role *r, struct error *err);
 struct master *role_master(const struct role *r);
 /* Its server of the log; NULL before it is open. */
 struct quorum *role_quorum(const struct role *r);
-/* What other servers send: a parcel of the log; an order, with its answer, to
- * be freed. */
-void role_parcel(struct role *r, const void *data, size_t len);
+/* What other servers send: a parcel of the log (quorum_receive()); an order,
+ * with its answer, to be freed. */
+bool role_parcel(struct role *r, const void *data, size_t len,
+		 struct consensus_question *question);
 WAITS char *role_order(struct role *r, const char *data, size_t len);
 /* role_begin() is to give up.  Does not wait. */
 void role_hurry(struct role *r);

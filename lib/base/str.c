@@ -398,6 +398,42 @@ void str_repair_utf8(char *s)
 	}
 }
 
+char *str_from_bytes(const void *data, size_t len)
+{
+	static const char digits[] = "0123456789abcdef";
+	const unsigned char *bytes = data;
+	char *hex = xalloc(2 * len + 1);
+
+	for (size_t i = 0; i < len; i++) {
+		hex[2 * i] = digits[bytes[i] >> 4];
+		hex[2 * i + 1] = digits[bytes[i] & 15];
+	}
+	return hex;
+}
+
+static int hex_value(char digit)
+{
+	if (digit >= '0' && digit <= '9')
+		return digit - '0';
+	return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
+}
+
+char *str_to_bytes(const char *hex, size_t len, size_t *ret_len)
+{
+	auto_free char *bytes = xalloc(len / 2 + 1);
+
+	for (size_t i = 0; i < len / 2; i++) {
+		int high = hex_value(hex[2 * i]);
+		int low = hex_value(hex[2 * i + 1]);
+
+		if (high < 0 || low < 0)
+			return NULL;
+		bytes[i] = (char)(high << 4 | low);
+	}
+	*ret_len = len / 2;
+	return len % 2 == 0 ? steal(&bytes) : NULL;
+}
+
 uint64_t bytes_hash(const void *data, size_t len)
 {
 	const unsigned char *bytes = data;

@@ -96,6 +96,11 @@ char *str_lower(const char *s);
 /* The first three bytes of a MAC address, lower case: "aa:00:00". */
 bool str_valid_mac_prefix(const char *s);
 
+/* Two lower case hexadecimal digits for each byte; to be freed. */
+char *str_from_bytes(const void *data, size_t len);
+/* The bytes of such digits, to be freed; NULL: they are none. */
+char *str_to_bytes(const char *hex, size_t len, size_t *ret_len);
+
 /* A 64-bit hash of the bytes (FNV-1a), to see whether two copies differ; not
  * for what somebody may forge. */
 uint64_t bytes_hash(const void *data, size_t len);

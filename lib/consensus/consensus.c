@@ -399,6 +399,7 @@ WAITS void consensus_stop(struct consensus *c)
 	timer_stop(&c->timer);
 	consensus_refuse_all(c, &err);
 	cond_signal(&c->on_disk);
+	consensus_net_stop(c);
 	while (c->n_tasks > 0 || c->n_sending > 0)
 		cond_wait(&c->ended);
 }

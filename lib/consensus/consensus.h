@@ -35,7 +35,14 @@
  * lost. */
 #define CONSENSUS_OUTBOX_MAX (16u * 1024 * 1024)
 
+/* A parcel is answered after this, also when nothing is to be said: the sender
+ * sends no other one before. */
+#define CONSENSUS_ANSWER_MS 20u
+
 struct consensus;
+
+typedef void consensus_sent_fn(void *sent_arg, bool arrived, const void *answer,
+			       size_t len);
 
 /* What the server does for its user.  Only those marked WAITS may wait; none
  * may call consensus_free(). */
@@ -67,10 +74,9 @@ struct consensus_hooks {
 
 	/* Bring these bytes to consensus_receive() of the server `to`, once or
 	 * not at all; call sent() exactly once, later, when another parcel may
-	 * follow. */
+	 * follow.  answer: what was answered there, borrowed; NULL: nothing. */
 	void (*send)(void *arg, uint64_t to, char *data STEALS, size_t len,
-		     void (*sent)(void *sent_arg, bool arrived),
-		     void *sent_arg);
+		     consensus_sent_fn *sent, void *sent_arg);
 };
 
 struct consensus_config {
@@ -117,12 +123,25 @@ WAITS void consensus_stop(struct consensus *c);
  * they were committed.  Some were acknowledged, maybe, by others that are lost.
  */
 void consensus_apply_rest(struct consensus *c);
-/* After consensus_stop(), or in the simulation after the tasks were killed.
- * NULL: nothing. */
+/* After consensus_stop(), or in the simulation after the tasks were killed;
+ * questions that are open then get nothing.  NULL: nothing. */
 void consensus_free(struct consensus *c);
 
-/* A parcel has come; borrowed.  What makes no sense is ignored. */
-void consensus_receive(struct consensus *c, const void *data, size_t len);
+/* Whoever brings a parcel, and can bring an answer back: what the receiver says
+ * to the sender when it has written what it was sent saves a parcel of its own.
+ */
+struct consensus_question {
+	/* For the caller: called once, within CONSENSUS_ANSWER_MS, with bytes
+	 * for sent() of the sender, borrowed; NULL: there is nothing to be
+	 * said.  Must not wait. */
+	void (*answered)(struct consensus_question *q, const void *data,
+			 size_t len);
+};
+
+/* A parcel has come; borrowed.  What makes no sense is ignored.  True: the
+ * question (which may be NULL) is kept, and answered later. */
+bool consensus_receive(struct consensus *c, const void *data, size_t len,
+		       struct consensus_question *question);
 
 /* --- changes --- */
 

@@ -147,7 +147,10 @@ void consensus_post(struct consensus *c, uint64_t to, const struct buf *bytes)
 		buf_add(&p->outbox, bytes->data, bytes->len);
 }
 
-static void on_sent(void *arg, bool arrived)
+static bool receive(struct consensus *c, const void *data, size_t len,
+		    struct consensus_question *question);
+
+static void on_sent(void *arg, bool arrived, const void *answer, size_t len)
 {
 	struct peer *p = arg;
 	struct consensus *c = p->c;
@@ -163,6 +166,8 @@ static void on_sent(void *arg, bool arrived)
 		buf_done(&p->outbox);
 		raft_unreachable(c->raft, p->id);
 	}
+	if (answer != NULL)
+		receive(c, answer, len, NULL);
 	consensus_pump(c);
 	consensus_send(c);
 }
@@ -185,13 +190,10 @@ static void tell_about(struct consensus *c, struct wire_head *head)
 	c->about = NULL;
 }
 
-static void send_parcel(struct consensus *c, struct peer *p,
-			struct wire_head head)
+/* What is in the outbox of messages goes into it. */
+static void make_parcel(struct consensus *c, struct peer *p,
+			struct wire_head head, struct buf *ret)
 {
-	struct consensus_hooks *hooks = &c->config.hooks;
-	struct buf b = {0};
-	size_t len;
-
 	head.cluster = c->me.cluster;
 	head.from = c->me.id;
 	head.to = p->id;
@@ -199,22 +201,82 @@ static void send_parcel(struct consensus *c, struct peer *p,
 	head.format = c->config.format;
 	if (head.about == 0)
 		tell_about(c, &head);
-	p->asked = head.kind == WIRE_HELLO;
-	wire_begin(&b, &head);
+	head.takes_answer = head.kind == WIRE_MESSAGES;
+	wire_begin(ret, &head);
 	if (head.kind == WIRE_MESSAGES) {
-		buf_add(&b, p->outbox.data, p->outbox.len);
+		buf_add(ret, p->outbox.data, p->outbox.len);
 		buf_done(&p->outbox);
 	}
 	if (head.kind == WIRE_WELCOME) {
 		struct raft_status s;
 
 		raft_status(c->raft, &s);
-		wire_add_members(&b, &s.members, s.commit);
+		wire_add_members(ret, &s.members, s.commit);
 	}
+}
+
+static void send_parcel(struct consensus *c, struct peer *p,
+			struct wire_head head)
+{
+	struct consensus_hooks *hooks = &c->config.hooks;
+	struct buf b = {0};
+	size_t len;
+
+	make_parcel(c, p, head, &b);
+	p->asked = head.kind == WIRE_HELLO;
 	p->sending = true;
 	c->n_sending++;
 	len = b.len;
 	hooks->send(hooks->arg, p->id, buf_steal(&b), len, on_sent, p);
+}
+
+/* What is in the outbox is the answer to the parcel that waits for one. */
+static void answer_question(struct consensus *c, struct peer *p)
+{
+	struct consensus_question *question = p->question;
+	auto_buf struct buf b = {0};
+
+	if (question == NULL)
+		return;
+	p->question = NULL;
+	if (p->outbox.len == 0) {
+		question->answered(question, NULL, 0);
+		return;
+	}
+	make_parcel(c, p, (struct wire_head){.kind = WIRE_MESSAGES}, &b);
+	question->answered(question, b.data, b.len);
+}
+
+static void on_questions(struct timer *t)
+{
+	struct consensus *c = container_of(t, struct consensus, questions);
+	int64_t now_us = clock_mono_us(), next_us = 0;
+	struct peer *p;
+
+	list_each (p, &c->peers, link) {
+		if (p->question != NULL && p->question_until_us <= now_us)
+			answer_question(c, p);
+		if (p->question != NULL &&
+		    (next_us == 0 || p->question_until_us < next_us))
+			next_us = p->question_until_us;
+	}
+	if (next_us != 0)
+		timer_start(t, next_us);
+}
+
+static void keep_question(struct consensus *c, struct peer *p,
+			  struct consensus_question *question)
+{
+	/* The one before has been given up by its sender: what there is to be
+	 * said to that goes with this one. */
+	if (p->question != NULL)
+		p->question->answered(p->question, NULL, 0);
+	p->question = question;
+	p->question_until_us =
+		clock_mono_us() + CONSENSUS_ANSWER_MS * INT64_C(1000);
+	c->questions.fired = on_questions;
+	if (!timer_running(&c->questions))
+		timer_start(&c->questions, p->question_until_us);
 }
 
 /* One parcel at a time is on its way to a server; what is said meanwhile
@@ -224,6 +286,8 @@ void consensus_send(struct consensus *c)
 	struct peer *p;
 
 	list_each (p, &c->peers, link) {
+		if (p->outbox.len > 0)
+			answer_question(c, p);
 		if (p->sending)
 			continue;
 		if (p->answer != 0)
@@ -376,11 +440,20 @@ static bool may_hear(const struct consensus *c, enum raft_message_type type)
 	return c->joined || is_of_leader(type);
 }
 
-static void take_messages(struct consensus *c, struct wire_parcel *parcel)
+/* To which the core has something to say, in general. */
+static bool is_question(enum raft_message_type type)
+{
+	return is_of_leader(type) || type == RAFT_ASK_VOTE || type == RAFT_READ;
+}
+
+/* Whether something is to be said to them. */
+static bool take_messages(struct consensus *c, struct wire_parcel *parcel)
 {
 	struct raft_message m;
+	bool questions = false;
 
 	while (wire_next(parcel, &m)) {
+		questions |= is_question(m.type);
 		if (may_hear(c, m.type))
 			raft_step(c->raft, &m);
 		/* The leader that was known when this one was told to lead is
@@ -388,46 +461,62 @@ static void take_messages(struct consensus *c, struct wire_parcel *parcel)
 		if (is_of_leader(m.type) && m.term == c->told_term)
 			c->told_term = 0;
 	}
+	return questions;
 }
 
-static void take_parcel(struct consensus *c, struct wire_parcel *parcel)
+/* True: it is to be answered. */
+static bool take_parcel(struct consensus *c, struct wire_parcel *parcel)
 {
 	const struct wire_head *head = &parcel->head;
 	struct peer *p = consensus_peer(c, head->from), *about;
 
 	if (head->cluster != c->me.cluster || head->to != c->me.id || p == NULL)
-		return;
+		return false;
 	if (head->kind == WIRE_HELLO) {
 		p->answer = head->number;
-		return;
+		return false;
 	}
 	if (wal_mark_is_older(&head->mark, &p->known)) {
 		p->answer = UNASKED;
-		return;
+		return false;
 	}
 	note_mark(c, p, &head->mark);
 	p->heard_us = clock_mono_us();
-	p->format = (unsigned)head->format;
+	p->format = head->format;
 	if (head->kind == WIRE_WELCOME) {
 		take_welcome(c, p, parcel);
-		return;
+		return false;
 	}
 	about = consensus_peer(c, head->about);
 	if (about != NULL)
 		note_mark(c, about, &head->known);
-	take_messages(c, parcel);
+	return take_messages(c, parcel) && head->takes_answer;
 }
 
-void consensus_receive(struct consensus *c, const void *data, size_t len)
+static bool receive(struct consensus *c, const void *data, size_t len,
+		    struct consensus_question *question)
 {
 	struct wire_parcel parcel;
+	bool kept;
+
+	kept = wire_open(&parcel, data, len) && take_parcel(c, &parcel) &&
+	       question != NULL;
+	if (kept)
+		keep_question(c, consensus_peer(c, parcel.head.from), question);
+	wire_done(&parcel);
+	return kept;
+}
+
+bool consensus_receive(struct consensus *c, const void *data, size_t len,
+		       struct consensus_question *question)
+{
+	bool kept;
 
 	if (!c->started || c->stopping || c->failed)
-		return;
-	if (wire_open(&parcel, data, len))
-		take_parcel(c, &parcel);
-	wire_done(&parcel);
+		return false;
+	kept = receive(c, data, len, question);
 	consensus_pump(c);
+	return kept;
 }
 
 /* --- time --- */
@@ -471,8 +560,22 @@ void consensus_net_tick(struct consensus *c)
 	save_peers(c, now_us);
 }
 
+void consensus_net_stop(struct consensus *c)
+{
+	struct peer *p;
+
+	timer_stop(&c->questions);
+	list_each (p, &c->peers, link) {
+		struct consensus_question *question = steal(&p->question);
+
+		if (question != NULL)
+			question->answered(question, NULL, 0);
+	}
+}
+
 void consensus_net_free(struct consensus *c)
 {
+	consensus_net_stop(c);
 	while (!list_empty(&c->peers)) {
 		struct peer *p = list_first(&c->peers, struct peer, link);
 

@@ -29,6 +29,9 @@ struct peer {
 	struct buf outbox;     /* messages for the next parcel */
 	bool sending;
 	uint64_t answer; /* the number of its HELLO, to be answered; 0: none */
+	/* Its parcel that is not answered yet; NULL: none. */
+	struct consensus_question *question;
+	int64_t question_until_us;
 };
 
 /* A message that waits for a write. */
@@ -86,6 +89,7 @@ struct consensus {
 	/* The network. */
 	struct list peers;
 	bool joined, told;
+	struct timer questions; /* the time of one is over */
 	uint64_t told_term; /* told while the leader of this term was known; 0:
 			       while none was */
 	uint64_t hello;	    /* the number of our question */
@@ -140,6 +144,8 @@ void consensus_net_tick(struct consensus *c);
 /* The file of what they have said; to be freed. */
 char *consensus_peers_path(const char *dir);
 int consensus_peers_load(struct consensus *c, struct error *err);
+/* Those who wait for an answer get what there is. */
+void consensus_net_stop(struct consensus *c);
 void consensus_net_free(struct consensus *c);
 
 /* --- consensus_propose.c --- */

@@ -7,6 +7,9 @@
 /* It ends with the version. */
 #define MAGIC UINT64_C(0xff315079746e4701)
 
+/* Beside the format of entries, which is below. */
+#define TAKES_ANSWER (UINT64_C(1) << 32)
+
 enum { FLAG_REJECT = 1, FLAG_PRE = 2, FLAG_FORCE = 4, FLAG_SNAPSHOT = 8 };
 
 /* No entry takes less. */
@@ -41,7 +44,8 @@ void wire_begin(struct buf *b, const struct wire_head *head)
 	pack_number(b, head->number);
 	pack_number(b, head->about);
 	pack_mark(b, &head->known);
-	pack_number(b, head->format);
+	/* Who does not know the flag sees the format alone. */
+	pack_number(b, head->format | (head->takes_answer ? TAKES_ANSWER : 0));
 }
 
 static void pack_snapshot(struct buf *b, const struct raft_snapshot *s)
@@ -86,7 +90,7 @@ bool wire_open(struct wire_parcel *p, const void *data, size_t len)
 {
 	struct pack_reader *r = &p->rest;
 	struct wire_head *h = &p->head;
-	uint64_t kind;
+	uint64_t kind, format;
 
 	*p = (struct wire_parcel){
 		.rest = {.at = data, .end = (const char *)data + len}};
@@ -101,7 +105,9 @@ bool wire_open(struct wire_parcel *p, const void *data, size_t len)
 	h->number = unpack_number(r);
 	h->about = unpack_number(r);
 	h->known = unpack_mark(r);
-	h->format = unpack_number(r);
+	format = unpack_number(r);
+	h->format = (unsigned)(format & UINT32_MAX);
+	h->takes_answer = (format & TAKES_ANSWER) != 0;
 	return !r->bad && kind <= WIRE_WELCOME;
 }
 

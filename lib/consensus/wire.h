@@ -33,7 +33,10 @@ struct wire_head {
 	 * WELCOME: of `to`. */
 	uint64_t about;
 	struct wal_mark known;
-	uint64_t format; /* of entries that the sender can read */
+	unsigned format; /* of entries that the sender can read */
+	/* The sender takes what the receiver has to say as the answer to this
+	 * parcel (struct consensus_question). */
+	bool takes_answer;
 };
 
 /* Begin a parcel, in an empty buffer; add messages behind. */

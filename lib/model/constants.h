@@ -36,8 +36,9 @@
 #define METADATA_ADDRESS "169.254.169.254"
 
 /* What a node daemon hands to its master daemon: bytes of the replicated log,
- * or an order, a JSON list. */
+ * the same where it brings an answer back, or an order, a JSON list. */
 #define LOG_KIND_PARCEL 'P'
+#define LOG_KIND_QUESTION 'Q'
 #define LOG_KIND_ORDER 'O'
 
 #endif

@@ -21,6 +21,7 @@
 #include "lib/model/files/paths.h"
 #include "masterd/rpc/noderpc.h"
 
+struct consensus_question;
 struct quorum;
 struct state;
 
@@ -160,9 +161,15 @@ WAITS void quorum_settle(struct quorum *q, unsigned timeout_ms);
  * for so long at most; for who compares them. */
 WAITS void quorum_write_out(struct quorum *q, unsigned timeout_ms);
 
-/* What has come through the node daemon: a parcel; an order (a JSON list: verb,
- * arguments), with its answer, to be freed, or NULL with err. */
-void quorum_receive(struct quorum *q, const void *data, size_t len);
+/* A parcel has come through the node daemon; true: the question (which may be
+ * NULL) is kept, and answered later. */
+bool quorum_receive(struct quorum *q, const void *data, size_t len,
+		    struct consensus_question *question);
+/* What the node call that brought a parcel is answered, to be freed.  data: of
+ * the question; NULL: nothing. */
+char *quorum_answer_text(const void *data, size_t len);
+/* An order has come (a JSON list: verb, arguments): its answer, to be freed, or
+ * NULL with err. */
 WAITS json_t *quorum_order(struct quorum *q, const json_t *order,
 			   struct error *err);
 /* The same as text: the order, and the answer, [true, payload] or [false,

@@ -15,7 +15,7 @@
 struct parcel {
 	struct quorum *q;
 	uint64_t to;
-	void (*sent)(void *arg, bool arrived);
+	consensus_sent_fn *sent;
 	void *arg;
 };
 
@@ -34,25 +34,52 @@ static void note_answer(const struct parcel *p, bool answers)
 		q->config.heard(q->config.arg);
 }
 
+/* The answer to a parcel is [true, null], or with bytes in place of the null,
+ * as hexadecimal digits. */
+#define ANSWER_BEGIN "[true,\""
+#define ANSWER_END "\"]"
+
+char *quorum_answer_text(const void *data, size_t len)
+{
+	auto_free char *hex = NULL;
+
+	if (data == NULL)
+		return xstrdup("[true,null]");
+	hex = str_from_bytes(data, len);
+	return xprintf(ANSWER_BEGIN "%s" ANSWER_END, hex);
+}
+
+/* NULL: there is none. */
+static char *read_answer(const char *text, size_t len, size_t *ret_len)
+{
+	size_t around = strlen(ANSWER_BEGIN) + strlen(ANSWER_END);
+
+	if (text == NULL || !str_starts(text, ANSWER_BEGIN) || len <= around)
+		return NULL;
+	return str_to_bytes(text + strlen(ANSWER_BEGIN), len - around, ret_len);
+}
+
 static void on_reply(void *arg, const char *text, size_t len,
 		     const struct error *err)
 {
 	auto_free struct parcel *p = arg;
+	size_t answer_len = 0;
+	auto_free char *answer = read_answer(text, len, &answer_len);
 
-	(void)len;
 	note_answer(p, text != NULL || err->kind == ERR_EXEC);
-	p->sent(p->arg, text != NULL && str_starts(text, "[true"));
+	p->sent(p->arg, text != NULL && str_starts(text, "[true"), answer,
+		answer_len);
 }
 
 static void cannot_send(void *arg)
 {
 	auto_free struct parcel *p = arg;
 
-	p->sent(p->arg, false);
+	p->sent(p->arg, false, NULL, 0);
 }
 
 void quorum_send(void *arg, uint64_t to, char *data STEALS, size_t len,
-		 void (*sent)(void *sent_arg, bool arrived), void *sent_arg)
+		 consensus_sent_fn *sent, void *sent_arg)
 {
 	struct quorum *q = arg;
 	auto_json json_t *node = quorum_node_of(q, to);

@@ -374,10 +374,10 @@ char *quorum_serve(struct quorum *q, const char *data, size_t len)
 	return json_text(answer);
 }
 
-void quorum_receive(struct quorum *q, const void *data, size_t len)
+bool quorum_receive(struct quorum *q, const void *data, size_t len,
+		    struct consensus_question *question)
 {
-	if (q->log != NULL)
-		consensus_receive(q->log, data, len);
+	return q->log != NULL && consensus_receive(q->log, data, len, question);
 }
 
 /* The node of the first candidate whose status is so, by asking all of them; to

@@ -100,7 +100,7 @@ struct quorum_candidate *quorum_candidate_of(struct quorum *q, uint64_t id);
 
 /* As consensus_hooks.send. */
 void quorum_send(void *arg, uint64_t to, char *data STEALS, size_t len,
-		 void (*sent)(void *sent_arg, bool arrived), void *sent_arg);
+		 consensus_sent_fn *sent, void *sent_arg);
 /* Give an order to the server of a node (name and primary_ip): its answer, to
  * be freed; NULL with err. */
 WAITS json_t *quorum_give_order(struct quorum *q, const json_t *node,

@@ -192,18 +192,19 @@ static WAITS json_t *parse_args(const struct answer_request *r,
 	return NULL;
 }
 
-/* A parcel of the log is bytes, and has no term: the log has its own rules. */
+/* A parcel of the log is bytes, and has no term: the log has its own rules.
+ * What the server here answers is for the sender's alone. */
 static WAITS char *
 hand_on_parcel(struct noded *n, const struct answer_request *r, int *ret_status)
 {
 	struct error err;
 	auto_free char *answer =
-		n->relay(n, LOG_KIND_PARCEL, r->body, r->len, &err);
+		n->relay(n, LOG_KIND_QUESTION, r->body, r->len, &err);
 
 	if (answer == NULL)
 		return refuse(200, ret_status, err.text, "");
 	*ret_status = 200;
-	return xstrdup("[true,null]");
+	return steal(&answer);
 }
 
 char *answer_http(struct noded *n, const struct answer_request *r,

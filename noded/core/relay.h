@@ -13,7 +13,7 @@
 
 struct noded;
 
-/* Hand it on (kind: LOG_KIND_PARCEL or LOG_KIND_ORDER): the answer, to be
+/* Hand it on (kind: LOG_KIND_QUESTION or LOG_KIND_ORDER): the answer, to be
  * freed; NULL with err.  Where no master daemon runs, one is started that
  * stands by: for an order at once, for a parcel if this node takes part in the
  * log. */

@@ -33,8 +33,9 @@ struct letter {
 	char *data;
 	size_t len;
 	bool arrives, told; /* told: the sender hears of it */
-	void (*sent)(void *sent_arg, bool arrived);
+	consensus_sent_fn *sent;
 	void *sent_arg;
+	struct consensus_question question;
 };
 
 /* Something proposed. */
@@ -244,53 +245,97 @@ static void letter_free(struct letter *l)
 	free(l);
 }
 
-static void deliver(struct letter *l)
-{
-	struct log_server *to = log_world_server(l->w, l->to);
-
-	if (to == NULL || to->c == NULL || to->frozen)
-		return;
-	task_set_owner(to);
-	consensus_receive(to->c, l->data, l->len);
-	task_set_owner(NULL);
-}
-
-static void tell_sender(struct letter *l)
+static void tell_sender(struct letter *l, const void *answer, size_t len)
 {
 	struct log_server *from = &l->w->servers[l->from];
 
 	if (!l->told || from->life != l->life || from->c == NULL)
 		return;
 	task_set_owner(from);
-	l->sent(l->sent_arg, l->arrives);
+	l->sent(l->sent_arg, l->arrives, answer, len);
 	task_set_owner(NULL);
+}
+
+static void travel(struct letter *l, unsigned more_ms)
+{
+	unsigned ms = (unsigned)random_below(l->w->delay_ms + 1) + more_ms;
+
+	timer_start(&l->timer,
+		    now_us + (int64_t)ms * 1000 + (int64_t)random_below(1000));
+}
+
+/* Whether what goes from one server to another one is not lost on the way; to:
+ * NULL if it is for a former number of a server. */
+static bool gets_through(const struct log_world *w, size_t from,
+			 const struct log_server *to)
+{
+	return (to == NULL || !w->cut[from][to - w->servers]) &&
+	       random_below(100) >= w->loss;
+}
+
+static void on_answer(struct timer *t)
+{
+	struct letter *l = container_of(t, struct letter, timer);
+
+	tell_sender(l, l->arrives ? l->data : NULL, l->len);
+	letter_free(l);
+}
+
+/* The letter goes back with what was answered. */
+static void on_answered(struct consensus_question *q, const void *data,
+			size_t len)
+{
+	struct letter *l = container_of(q, struct letter, question);
+	const struct log_server *by = log_world_server(l->w, l->to);
+	void *owner = task_owner();
+
+	free(l->data);
+	l->data = data == NULL ? NULL : xmemdup(data, len);
+	l->len = len;
+	l->arrives =
+		by != NULL && gets_through(l->w, (size_t)(by - l->w->servers),
+					   &l->w->servers[l->from]);
+	l->timer.fired = on_answer;
+	task_set_owner(NULL); /* the network outlives its servers */
+	travel(l, 0);
+	task_set_owner(owner);
+}
+
+/* True: it is answered later. */
+static bool deliver(struct letter *l)
+{
+	struct log_server *to = log_world_server(l->w, l->to);
+	bool kept;
+
+	if (to == NULL || to->c == NULL || to->frozen)
+		return false;
+	l->question.answered = on_answered;
+	task_set_owner(to);
+	kept = consensus_receive(to->c, l->data, l->len,
+				 l->told ? &l->question : NULL);
+	task_set_owner(NULL);
+	return kept;
 }
 
 static void on_letter(struct timer *t)
 {
 	struct letter *l = container_of(t, struct letter, timer);
-	struct letter copy = *l;
 
-	l->data = NULL;
+	if (l->arrives && deliver(l))
+		return;
+	tell_sender(l, NULL, 0);
 	letter_free(l);
-	if (copy.arrives)
-		deliver(&copy);
-	tell_sender(&copy);
-	free(copy.data);
 }
 
 static void post(struct letter *l, unsigned more_ms)
 {
-	unsigned ms = (unsigned)random_below(l->w->delay_ms + 1) + more_ms;
-
 	list_append(&l->w->letters, &l->link);
 	l->timer.fired = on_letter;
-	timer_start(&l->timer,
-		    now_us + (int64_t)ms * 1000 + (int64_t)random_below(1000));
+	travel(l, more_ms);
 }
 
 static void on_send(void *arg, uint64_t to, char *data STEALS, size_t len,
-		    void (*sent)(void *sent_arg, bool arrived), void *sent_arg)
+		    consensus_sent_fn *sent, void *sent_arg)
 {
 	struct log_server *s = arg;
 	struct log_world *w = s->w;
@@ -308,10 +353,10 @@ static void on_send(void *arg, uint64_t to, char *data STEALS, size_t len,
 			     .told = true,
 			     .sent = sent,
 			     .sent_arg = sent_arg};
+	s->n_sent++;
 	/* What is for a former number of a server arrives there, too; nobody
 	 * takes it. */
-	l->arrives = (target == NULL || !w->cut[from][target - w->servers]) &&
-		     random_below(100) >= w->loss;
+	l->arrives = gets_through(w, from, target);
 	task_set_owner(NULL); /* the network outlives its servers */
 	if (l->arrives && random_below(100) < w->duplicates) {
 		struct letter *twin = xmemdup(l, sizeof(*l));

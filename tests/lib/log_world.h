@@ -40,7 +40,8 @@ struct log_server {
 	bool may_die;	 /* its disk has faults */
 	/* Its disk was put back, and it has not been told so. */
 	bool is_old;
-	char *died; /* what consensus said when it could not go on */
+	size_t n_sent; /* parcels of its own, in all its lives */
+	char *died;    /* what consensus said when it could not go on */
 	const char *died_code;
 };
 

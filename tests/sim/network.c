@@ -11,11 +11,13 @@
 #include "lib/base/array.h"
 #include "lib/base/clock.h"
 #include "lib/base/random.h"
+#include "lib/consensus/consensus.h"
 #include "lib/event/task.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
 #include "masterd/config/config.h"
 #include "masterd/core/master.h"
+#include "masterd/quorum/quorum.h"
 #include "noded/access/answer.h"
 #include "noded/calls/calls.h"
 #include "tests/sim/sim.h"
@@ -56,6 +58,7 @@ struct letter {
 	bool is_call;
 	char *text; /* the answer; NULL with err */
 	struct error err;
+	struct consensus_question question; /* of a parcel */
 };
 
 static void exchange_unref(struct exchange *x)
@@ -358,14 +361,35 @@ static void serve_about_master(void *arg)
 		  status, 0);
 }
 
+/* A server that ends because its host is gone answers nobody. */
+static void on_answered(struct consensus_question *q, const void *data,
+			size_t len)
+{
+	struct letter *l = container_of(q, struct letter, question);
+	void *owner = task_owner();
+
+	task_set_owner(NULL); /* the network outlives the server */
+	if (l->x->to->down || l->x->to_life != l->x->to->daemon.life)
+		lose_letter(l);
+	else {
+		send_back(l->x, quorum_answer_text(data, len), HTTP_OK, 0);
+		letter_free(l);
+	}
+	task_set_owner(owner);
+}
+
 /* In no task: there are many. */
 static void serve_parcel(struct letter *l)
 {
-	bool taken = sim_parcel(l->x->to, l->x->body, l->x->len);
+	bool kept;
 
-	send_back(l->x, xstrdup(taken ? "[true, null]" : "[false, \"no\"]"),
-		  HTTP_OK, 0);
-	letter_free(l);
+	l->question.answered = on_answered;
+	if (!sim_parcel(l->x->to, l->x->body, l->x->len, &l->question, &kept))
+		send_back(l->x, xstrdup("[false, \"no\"]"), HTTP_OK, 0);
+	else if (!kept)
+		send_back(l->x, quorum_answer_text(NULL, 0), HTTP_OK, 0);
+	if (!kept)
+		letter_free(l);
 }
 
 /* What Ganeti's node daemon does not know. */

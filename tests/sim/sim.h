@@ -23,6 +23,8 @@
 #include "noded/core/noded.h"
 #include "tests/lib/fake_disk.h"
 
+struct consensus_question;
+
 #define SIM_NODES_MAX 32
 
 struct sim_node;
@@ -195,8 +197,9 @@ void sim_stand_by(struct sim_node *n);
 void sim_stop_master(struct sim_node *n);
 
 /* What its node daemon does with what comes for it: a parcel, false if nobody
- * takes it; an order (noded.h). */
-bool sim_parcel(struct sim_node *n, const void *data, size_t len);
+ * takes it (*ret_kept: the question is answered later); an order (noded.h). */
+bool sim_parcel(struct sim_node *n, const void *data, size_t len,
+		struct consensus_question *question, bool *ret_kept);
 WAITS char *sim_relay(struct noded *noded, char kind, const void *data,
 		      size_t len, struct error *err);
 

@@ -270,15 +270,17 @@ void sim_stand_by(struct sim_node *n)
 		start_masterd(n, ROLE_STANDBY);
 }
 
-bool sim_parcel(struct sim_node *n, const void *data, size_t len)
+bool sim_parcel(struct sim_node *n, const void *data, size_t len,
+		struct consensus_question *question, bool *ret_kept)
 {
 	void *owner = task_owner();
 
+	*ret_kept = false;
 	sim_stand_by(n);
 	if (!listens(n))
 		return false;
 	task_set_owner(&n->masterd);
-	role_parcel(n->role, data, len);
+	*ret_kept = role_parcel(n->role, data, len, question);
 	task_set_owner(owner);
 	return true;
 }

@@ -165,8 +165,9 @@ Test(candidates, and_go_when_these_have)
 	}
 }
 
-/* A candidate is slow for a moment while another node is to take its place: with
- * its vote it goes on, so that the other candidate may still become master. */
+/* A candidate is slow for a moment while another node is to take its place:
+ * with its vote it goes on, so that the other candidate may still become
+ * master. */
 Test(candidates, one_that_is_not_heard_for_a_moment_keeps_its_vote)
 {
 	set_candidate(1, false);

@@ -64,6 +64,55 @@ Test(consensus, elects_by_itself_if_it_may)
 	end();
 }
 
+static bool is_acknowledged(struct log_world *world)
+{
+	return world->n_acknowledged > 0;
+}
+
+/* What a follower has to say comes back with the leader's parcel. */
+Test(consensus, a_follower_answers_without_a_parcel_of_its_own)
+{
+	size_t before;
+
+	begin(3, 3, false);
+	w.delay_ms = 1;
+	lead(1);
+	log_world_run(&w, 2000, NULL);
+	before = w.servers[2].n_sent + w.servers[3].n_sent;
+	log_server_propose(&w.servers[1], 10);
+	cr_assert(log_world_run(&w, 5000, is_acknowledged));
+	cr_expect_eq(w.servers[2].n_sent + w.servers[3].n_sent, before);
+	end();
+}
+
+struct asking {
+	struct consensus_question question;
+	size_t n, len;
+};
+
+static void on_answered(struct consensus_question *q, const void *data,
+			size_t len)
+{
+	struct asking *a = container_of(q, struct asking, question);
+
+	(void)data;
+	a->n++;
+	a->len = len;
+}
+
+/* Whoever waits for an answer gets none when there is nothing to be said. */
+Test(consensus, who_asks_rubbish_is_not_kept_waiting)
+{
+	struct asking a = {.question.answered = on_answered};
+
+	begin(3, 3, true);
+	cr_expect_not(
+		consensus_receive(w.servers[1].c, "rubbish", 7, &a.question));
+	log_world_run(&w, 2 * CONSENSUS_ANSWER_MS, NULL);
+	cr_expect_eq(a.n, 0);
+	end();
+}
+
 /* Records of a new format wait until the last member can read them. */
 Test(consensus, knows_the_oldest_format_of_all_members)
 {
@@ -383,7 +432,7 @@ Test(consensus, rubbish_is_ignored)
 	lead(1);
 	for (size_t i = 0; i < 3; i++)
 		consensus_receive(w.servers[1].c, rubbish[i],
-				  strlen(rubbish[i]));
+				  strlen(rubbish[i]), NULL);
 	log_server_propose(&w.servers[1], 10);
 	cr_assert(log_world_run(&w, 5000, at_rest));
 	end();

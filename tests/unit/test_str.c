@@ -112,3 +112,22 @@ Test(str, numbers_are_whole_or_nothing)
 	cr_expect_eq(n, -12, "untouched on failure");
 	cr_expect(str_to_double("0.5", &d) && d == 0.5);
 }
+
+Test(str, bytes_travel_as_digits)
+{
+	static const char bytes[] = {0, 1, '\x7f', (char)0x80, (char)0xff};
+	auto_free char *hex = str_from_bytes(bytes, sizeof(bytes));
+	auto_free char *back = NULL, *none = NULL;
+	size_t len = 99;
+
+	cr_assert_str_eq(hex, "00017f80ff");
+	back = str_to_bytes(hex, strlen(hex), &len);
+	cr_assert_not_null(back);
+	cr_assert_eq(len, sizeof(bytes));
+	cr_assert_arr_eq(back, bytes, sizeof(bytes));
+	none = str_from_bytes(bytes, 0);
+	cr_assert_str_eq(none, "");
+	cr_assert_null(str_to_bytes("123", 3, &len));
+	cr_assert_null(str_to_bytes("0g", 2, &len));
+	cr_assert_null(str_to_bytes("AB", 2, &len), "lower case only");
+}

@@ -15,6 +15,7 @@ static const struct wire_head head = {
 	.about = 9,
 	.known = {.term = 10, .vote = 11, .index = 12, .kept = 13},
 	.format = 14,
+	.takes_answer = true,
 };
 
 static struct raft_snapshot a_snapshot(void)
