@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# list.sh BIN [INSTANCES [NODES]]: how long it takes to list many instances.
+# list.sh BIN [INSTANCES [NODES]]: how long it takes to list many instances, and
+# how long snapshots of the log delay others with them and 20,000 jobs.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 BIN=$(cd "$1" && pwd)
@@ -20,3 +21,5 @@ python3 "$here/many_instances.py" "$vc" bench "$instances"
 echo "$("$BIN/gnt-instance" list --no-headers -o name | wc -l) instances on $nodes nodes"
 python3 "$here/list.py" "$root/var/run/ganeti/socket/ganeti-query" \
     "$BIN/gnt-instance"
+python3 "$here/snapshots.py" "$root/var/run/ganeti/socket/ganeti-query" \
+    "$root/var/lib/ganeti/consensus"

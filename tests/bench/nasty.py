@@ -234,4 +234,5 @@ def main():
     clean_up(luxi, first - 1)
 
 
-main()
+if __name__ == "__main__":
+    main()
