@@ -9,9 +9,11 @@
 #include "lib/base/random.h"
 #include "lib/event/task.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/config/config.h"
 #include "masterd/quorum/quorum.h"
 #include "masterd/quorum/quorum_private.h"
+#include "queue/queue.h"
 #include "tests/sim/life.h"
 
 /* What all have that hear each other, they have within this. */
@@ -63,12 +65,11 @@ static WAITS void swap_task(void *arg)
 
 	for (size_t i = 0; i < s->n_nodes && master->master != NULL; i++) {
 		struct sim_node *n = &s->nodes[i];
-		bool is = json_bool(config_get(master->master->config,
-					       CONFIG_NODE, n->uuid),
-				    "master_candidate", false);
+		const json_t *node = config_get(master->master->config,
+						CONFIG_NODE, n->uuid);
 
-		if (n != master && random_below(3) == 0)
-			set_candidate(master, n, !is);
+		if (node != NULL && n != master && random_below(3) == 0)
+			set_candidate(master, n, !node_master_candidate(node));
 	}
 	if (master->master != NULL)
 		config_commit(master->master->config, &ignored);
@@ -82,6 +83,68 @@ static void swap_candidates(struct life *l)
 		return;
 	task_set_owner(&n->masterd);
 	task_spawn("swap", swap_task, n);
+	task_set_owner(NULL);
+}
+
+/* A node that comes again has another UUID than before. */
+static void note_uuid(const struct sim_node *master, struct sim_node *n)
+{
+	const json_t *node =
+		config_find(master->master->config, CONFIG_NODE, n->name);
+
+	if (node == NULL || str_eq(object_uuid(node), n->uuid))
+		return;
+	free(n->uuid);
+	n->uuid = xstrdup(object_uuid(node));
+}
+
+static bool is_there(const struct sim_node *master, const struct sim_node *n)
+{
+	return config_find(master->master->config, CONFIG_NODE, n->name) !=
+	       NULL;
+}
+
+/* Rather one that is not there, if there is any. */
+static struct sim_node *pick(const struct sim_node *master)
+{
+	struct sim *s = master->sim;
+
+	for (size_t i = 0; i < s->n_nodes && random_below(4) > 0; i++)
+		if (!is_there(master, &s->nodes[i]))
+			return &s->nodes[i];
+	return &s->nodes[random_below(s->n_nodes)];
+}
+
+/* One of the others is removed from the cluster, where nothing is on it, or is
+ * added again. */
+static WAITS void coming_task(void *arg)
+{
+	struct sim_node *master = arg;
+	struct sim_node *n = pick(master);
+	bool there = is_there(master, n);
+	auto_json json_t *ops =
+		there ? json_make("[{s:s, s:s}]", "OP_ID", "OP_NODE_REMOVE",
+				  "node_name", n->name)
+		      : json_make("[{s:s, s:s, s:s}]", "OP_ID", "OP_NODE_ADD",
+				  "node_name", n->name, "primary_ip",
+				  n->address);
+	struct error ignored;
+	uint64_t id;
+
+	if (n != master)
+		queue_submit(master->master->queue, ops, false, &id, &ignored);
+}
+
+static void come_and_go(struct life *l)
+{
+	struct sim_node *master = leader(l);
+
+	if (master == NULL)
+		return;
+	for (size_t i = 0; i < l->s.n_nodes; i++)
+		note_uuid(master, &l->s.nodes[i]);
+	task_set_owner(&master->masterd);
+	task_spawn("coming", coming_task, master);
 	task_set_owner(NULL);
 }
 
@@ -270,8 +333,9 @@ static const struct {
 	unsigned weight;
 	void (*fn)(struct life *l);
 } changes[] = {
-	{8, swap_candidates}, {5, take_images}, {8, put_image}, {3, refuse},
-	{3, restart_daemon},  {2, set_clock},	{2, rest},
+	{8, swap_candidates}, {10, come_and_go}, {5, take_images},
+	{8, put_image},	      {3, refuse},	 {3, restart_daemon},
+	{2, set_clock},	      {2, rest},
 };
 
 void change_random(struct life *l)

@@ -199,6 +199,24 @@ Test(candidates, who_is_not_heard_never_blocks_who_is)
 	cr_assert_str_eq(got, "success");
 }
 
+/* Without the vote of the node that is removed there is no majority to take it
+ * from it: so others have it first. */
+Test(candidates, who_is_removed_votes_for_that)
+{
+	auto_free char *got = NULL, *later = NULL;
+
+	sim_power_cut(&s.nodes[2], 7);
+	s.nodes[2].down = true;
+	got = sim_do(&s, json_make("{s:s, s:s}", "OP_ID", "OP_NODE_REMOVE",
+				   "node_name", s.nodes[1].name));
+	cr_assert_str_eq(got, "success");
+	later = sim_do(&s, json_make("{s:s, s:s, s:[s]}", "OP_ID",
+				     "OP_TAGS_SET", "kind", "cluster", "tags",
+				     "later"));
+	cr_assert_str_eq(later, "success");
+	cr_assert_not(has_log(1));
+}
+
 /* A node that is removed or offline is waited for by nobody. */
 Test(candidates, who_is_offline_does_not_stay)
 {

@@ -418,6 +418,15 @@ static WAITS void tell_to_leave(struct lu *lu)
 	struct error err;
 	json_t *left;
 
+	if (node_pool_needs(lu, node_name(removed(lu)))) {
+		lu_warn(lu,
+			"Node %s has a vote in the log of the cluster yet, as "
+			"too few master candidates answer; it is not told to "
+			"leave. Remove what it has of the cluster when it is "
+			"replaced",
+			node_name(removed(lu)));
+		return;
+	}
 	left = noderpc_call(
 		lu->m->rpc, removed(lu),
 		rpc_node_leave_cluster(cluster_modify_ssh_setup(cluster)),
@@ -434,9 +443,8 @@ static WAITS json_t *remove_exec(struct lu *lu, struct error *err)
 {
 	const char *uuid = inst_uuid(removed(lu));
 
-	if (node_master_candidate(removed(lu)))
-		node_pool_fill(lu, uuid);
-	if (check_unused(lu, err) < 0)
+	if (node_pool_resign(lu, removed(lu), err) < 0 ||
+	    check_unused(lu, err) < 0)
 		return NULL;
 	config_remove(lu->m->config, CONFIG_NODE, uuid);
 	node_pool_set_digest(lu, uuid, NULL);

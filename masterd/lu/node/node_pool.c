@@ -187,16 +187,36 @@ int node_pool_commit(struct lu *lu, struct error *err)
 	return 0;
 }
 
+bool node_pool_needs(const struct lu *lu, const char *node_name)
+{
+	return lu->m->quorum != NULL && !lu_plans(lu) &&
+	       quorum_has_member(lu->m->quorum, node_name);
+}
+
+int node_pool_resign(struct lu *lu, const json_t *node, struct error *err)
+{
+	const char *uuid = object_uuid(node);
+	json_t *changed;
+
+	if (node_master_candidate(node))
+		node_pool_fill(lu, uuid);
+	if (!node_pool_needs(lu, node_name(node)))
+		return 0;
+	changed = config_edit(config_get(lu->m->config, CONFIG_NODE, uuid));
+	node_set_master_candidate(changed, false);
+	config_put(lu->m->config, CONFIG_NODE, changed);
+	return node_pool_commit(lu, err);
+}
+
 int node_pool_shut_out(struct lu *lu, const json_t *node, struct error *err)
 {
-	const struct quorum *q = lu->m->quorum;
 	const json_t *now =
 		config_get(lu->m->config, CONFIG_NODE, object_uuid(node));
 
 	/* Another job may have promoted it meanwhile, to fill the pool. */
 	if (now != NULL && node_master_candidate(now))
 		return 0;
-	if (q != NULL && !lu_plans(lu) && quorum_has_member(q, node_name(node)))
+	if (node_pool_needs(lu, node_name(node)))
 		return 0;
 	node_pool_set_digest(lu, object_uuid(node), NULL);
 	return config_commit(lu->m->config, err);
