@@ -418,15 +418,6 @@ static WAITS void tell_to_leave(struct lu *lu)
 	struct error err;
 	json_t *left;
 
-	if (node_pool_needs(lu, node_name(removed(lu)))) {
-		lu_warn(lu,
-			"Node %s has a vote in the log of the cluster yet, as "
-			"too few master candidates answer; it is not told to "
-			"leave. Remove what it has of the cluster when it is "
-			"replaced",
-			node_name(removed(lu)));
-		return;
-	}
 	left = noderpc_call(
 		lu->m->rpc, removed(lu),
 		rpc_node_leave_cluster(cluster_modify_ssh_setup(cluster)),

@@ -187,25 +187,40 @@ int node_pool_commit(struct lu *lu, struct error *err)
 	return 0;
 }
 
-bool node_pool_needs(const struct lu *lu, const char *node_name)
+static bool has_vote(const struct lu *lu, const json_t *node)
 {
 	return lu->m->quorum != NULL && !lu_plans(lu) &&
-	       quorum_has_member(lu->m->quorum, node_name);
+	       quorum_has_member(lu->m->quorum, node_name(node));
+}
+
+/* Also where it does not take part in the log: it might begin to. */
+static WAITS int demote(struct lu *lu, const json_t *node, struct error *err)
+{
+	json_t *changed = config_edit(
+		config_get(lu->m->config, CONFIG_NODE, object_uuid(node)));
+
+	node_set_master_candidate(changed, false);
+	config_put(lu->m->config, CONFIG_NODE, changed);
+	return node_pool_commit(lu, err);
 }
 
 int node_pool_resign(struct lu *lu, const json_t *node, struct error *err)
 {
-	const char *uuid = object_uuid(node);
-	json_t *changed;
-
-	if (node_master_candidate(node))
-		node_pool_fill(lu, uuid);
-	if (!node_pool_needs(lu, node_name(node)))
+	if (node_master_candidate(node)) {
+		node_pool_fill(lu, object_uuid(node));
+		if (!lu_plans(lu) && demote(lu, node, err) < 0)
+			return -1;
+	} else if (has_vote(lu, node)) {
+		quorum_settle(lu->m->quorum, SETTLE_MS);
+	}
+	if (!has_vote(lu, node))
 		return 0;
-	changed = config_edit(config_get(lu->m->config, CONFIG_NODE, uuid));
-	node_set_master_candidate(changed, false);
-	config_put(lu->m->config, CONFIG_NODE, changed);
-	return node_pool_commit(lu, err);
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "Node %s has a vote in the log of the cluster, and no "
+			 "other master candidate has taken it yet. Try again; "
+			 "if the node is lost for good, say so first (gnt-node "
+			 "modify --offline=yes)",
+			 node_name(node));
 }
 
 int node_pool_shut_out(struct lu *lu, const json_t *node, struct error *err)
@@ -216,7 +231,7 @@ int node_pool_shut_out(struct lu *lu, const json_t *node, struct error *err)
 	/* Another job may have promoted it meanwhile, to fill the pool. */
 	if (now != NULL && node_master_candidate(now))
 		return 0;
-	if (node_pool_needs(lu, node_name(node)))
+	if (has_vote(lu, node))
 		return 0;
 	node_pool_set_digest(lu, object_uuid(node), NULL);
 	return config_commit(lu->m->config, err);

@@ -40,12 +40,10 @@ WAITS void node_pool_fill(struct lu *lu, const char *except);
 WAITS int node_pool_commit(struct lu *lu, struct error *err);
 
 /* The node is to be removed: make others candidates in its place, and wait
- * until they have its vote in the log, if that does not take long.  For that it
- * must still be in the configuration, and be heard.  -1 with err. */
+ * until they have its vote in the log.  For that it must still be in the
+ * configuration, and be heard.  -1 with err: they do not have it in time. */
 WAITS int node_pool_resign(struct lu *lu, const json_t *node,
 			   struct error *err);
-/* Whether the node has a part of the log yet. */
-bool node_pool_needs(const struct lu *lu, const char *node_name);
 
 /* The node, which is committed as no candidate any more, is let in nowhere from
  * now on; but while it has a vote in the log the other members have to hear it,
