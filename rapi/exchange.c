@@ -371,6 +371,7 @@ void exchange_handle(void *rapi, struct https_request *http)
 	if (r->record.latency_ms > 0)
 		task_sleep(r->record.latency_ms);
 	x.stats = r->stats;
+	x.stats.streams = https_server_streams(r->server);
 	x.q.stats = &x.stats;
 	x.pulse = pulse_now(&r->answers.pulse);
 	x.q.way = &r->way;
