@@ -76,6 +76,8 @@ answers "nobody plans without the right" 403 PUT "/2/redistribute-config?plan=1"
 # --- probes and metrics ---
 
 answers "it is alive" 200 GET /healthz
+is "$(curl -skI -o /dev/null -w '%{http_code} %{size_download}' "$api/healthz")" "200 0" \
+    "also for who wants no body"
 answers "and ready" 200 GET /readyz
 is "$out" '{"status": "ok", "master": "node1.example.com"}' "for its master"
 add inst1.example.com -t diskless -n node2.example.com >/dev/null
