@@ -101,9 +101,10 @@ def small(name, address, pids, path, method="GET"):
     print(f"    {name}: {', '.join(parts)}")
 
 
-def bulk(address, path):
+def bulk(address, path, pids):
     times = []
     size = 0
+    before = [cpu(pid) for pid in pids]
     for _ in range(BULK_RUNS):
         connection = connect(address)
         connection.connect()
@@ -112,7 +113,11 @@ def bulk(address, path):
         size = len(connection.getresponse().read())
         times.append(time.monotonic() - begin)
         connection.close()
-    print(f"    {path}: best {min(times) * 1000:.0f} ms, {size / 1e6:.1f} MB")
+    used = [(cpu(pid) - old) * 1000 / BULK_RUNS
+            for pid, old in zip(pids, before)]
+    print(f"    {path}: best {min(times) * 1000:.0f} ms, {size / 1e6:.1f} MB; of "
+          f"the processor {used[0]:.0f} ms in the API, {used[1]:.0f} ms in the "
+          "master")
 
 
 class Follower:
@@ -284,8 +289,8 @@ def measure(title, address, pids, luxi, ours):
                   "/2/tags?tag=a&dry-run=1", "PUT")
     else:
         print("    small answers: skipped, there is no wrk")
-    bulk(address, "/2/instances?bulk=1")
-    bulk(address, "/2/instances")
+    bulk(address, "/2/instances?bulk=1", pids)
+    bulk(address, "/2/instances", pids)
     if ours:
         follow(address, pids[0], luxi)
     print(f"    resident at the end: {rss(pids[0]):.1f} MiB")

@@ -88,6 +88,8 @@ sed -e 's/size: 16m/size: 24m/' -e 's/vcpus: "1"/vcpus: 2/' -e 's/tags: \[web, b
     "$VC/site.yml" >"$VC/other.yml"
 counts "check mode plans changes" "$VC/other.yml" "4 0" --check
 counts "they are made" "$VC/other.yml" "4 0"
+answers "those of the instance" 200 GET "/2/jobs?sort=-id&limit=1&fields=summary"
+like "$out" 'INSTANCE_SHUTDOWN.*INSTANCE_SET_PARAMS.*INSTANCE_GROW_DISK.*TAGS_DEL' "by one job"
 counts "once" "$VC/other.yml" "0 0"
 answers "the instance" 200 GET /2/instances/web1.example.com
 is "$(printf '%s' "$out" | python3 -c 'import json, sys
