@@ -31,7 +31,7 @@ is "$(header ETag -X PUT "$api/2/tags?tag=red")" "" "jobs have none"
 
 answers "who prefers to wait" 200 PUT "/2/tags?tag=green" "" -H 'Prefer: wait=30'
 like "$out" '"status": "success"' "gets the job, ended"
-is "$(header Preference-Applied -X PUT -H 'Prefer: respond-async, wait=30' \
+is "$(header Preference-Applied -X PUT -H 'Prefer: respond-async, Wait=30' \
     "$api/2/tags?tag=yellow")" "wait=30" "and hears that it was waited"
 m gnt-cluster modify --max-running-jobs=1 >/dev/null
 m gnt-debug delay --submit 8 >/dev/null 2>&1
@@ -138,6 +138,7 @@ answers "all of one page" 200 GET '/2/jobs?limit=1&bulk=1'
 like "$out" '"summary": \["CLUSTER_POST_INIT' "has all fields"
 answers "a field that is none" 400 GET '/2/nodes?fields=name,nosuch'
 answers "a filter that is none" 400 GET '/2/nodes?filter=name+==='
+answers "one of a field that cannot have it" 400 GET '/2/nodes?filter=name'
 answers "a limit that is none" 400 GET '/2/nodes?limit=0'
 answers "a page in another order" 400 GET '/2/nodes?sort=role&after=x'
 
