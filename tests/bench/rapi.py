@@ -36,6 +36,8 @@ SMALL_INSTANCES_MAX = 1000
 FOLLOWERS = 1000
 FOLLOWERS_PER_ADDRESS = 90
 EVENT_LIMIT_S = 30
+# The API gives memory back every 5 s.
+SETTLE_S = 7
 EVENT_ROUNDS = 10
 # SO_TIMESTAMPNS, which Python has no name for.
 TIMESTAMPS = 35
@@ -294,6 +296,7 @@ def measure(title, address, pids, luxi, ours):
     bulk(address, "/2/instances", pids)
     if ours:
         follow(address, pids[0], luxi)
+    time.sleep(SETTLE_S)
     print(f"    resident at the end: {rss(pids[0]):.1f} MiB")
 
 
