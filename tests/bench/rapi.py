@@ -266,6 +266,8 @@ def follow(address, pid, luxi):
             followers.append(Follower(address, number))
             stack.callback(followers[-1].close)
             if number == 0:
+                # What happened to thousands of jobs before is told first.
+                time.sleep(SETTLE_S)
                 rounds(followers, luxi, pid)
         print(f"    with {FOLLOWERS} followers: {rss(pid):.1f} MiB")
         rounds(followers, luxi, pid)
