@@ -210,7 +210,7 @@ static WAITS int begin(struct job_log *l, struct https_request *http,
 	if (l->http == NULL)
 		return error_set(err, ERR_PREREQ, REPLY_UNAVAILABLE,
 				 "Too many clients follow something");
-	l->more = take(l, first, err);
+	l->more = take(l, first, &(struct error){.text = "no answer"});
 	return 0;
 }
 
