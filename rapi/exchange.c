@@ -10,7 +10,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/str.h"
 #include "lib/client/luxi.h"
-#include "lib/model/constants.h"
 #include "rapi/access/forwarded.h"
 #include "rapi/console/carrier.h"
 #include "rapi/frame/reply.h"
@@ -20,8 +19,6 @@
 #include "rapi/login.h"
 #include "rapi/rapi.h"
 #include "rapi/wishes.h"
-
-#define SERVER_LINE "Server: Ganeti " GANETI_RELEASE "\n"
 
 void exchange_done(struct exchange *x)
 {
@@ -238,7 +235,7 @@ static void finish(struct rapi *r, struct https_request *http,
 {
 	bool stream = x->text == NULL;
 
-	buf_adds(&x->q.headers, SERVER_LINE);
+	buf_adds(&x->q.headers, EXCHANGE_SERVER_LINE);
 	if (x->status == 401)
 		buf_adds(&x->q.headers, AUTH_ASKS);
 	if (x->newest != 0)
@@ -371,6 +368,7 @@ void exchange_handle(void *rapi, struct https_request *http)
 	if (r->record.latency_ms > 0)
 		task_sleep(r->record.latency_ms);
 	x.stats = r->stats;
+	x.stats.streams = https_server_streams(r->server);
 	x.q.stats = &x.stats;
 	x.pulse = pulse_now(&r->answers.pulse);
 	x.q.way = &r->way;

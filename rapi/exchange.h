@@ -9,11 +9,15 @@
 #include "lib/base/mem.h"
 #include "lib/event/https_server.h"
 #include "lib/event/task.h"
+#include "lib/model/constants.h"
 #include "rapi/access/auth.h"
 #include "rapi/figures/stats.h"
 #include "rapi/frame/request.h"
 
 struct rapi;
+
+/* In each answer, also to what never becomes an exchange. */
+#define EXCHANGE_SERVER_LINE "Server: Ganeti " GANETI_RELEASE "\n"
 
 struct exchange {
 	struct request q;

@@ -30,6 +30,7 @@ struct job_log {
 	json_t *known;	   /* [status] */
 	json_int_t serial; /* of the newest entry that was told */
 	bool lines;	   /* JSON, not server-sent events */
+	bool more;	   /* something may come */
 	bool ended;	   /* the task: nothing more comes */
 	int64_t said_us;
 	struct buf out;
@@ -131,24 +132,31 @@ static bool take(struct job_log *l, const json_t *change,
 	return !is_final(status);
 }
 
+/* What is new, to be freed; the first time it comes at once. */
+static WAITS json_t *ask(struct job_log *l, struct error *err)
+{
+	json_t *change;
+
+	task_leave();
+	change =
+		request_way_call(&l->way, &l->luxi, "WaitForJobChange",
+				 json_make("[I, [s], O, I, i]", l->id, "status",
+					   l->known, l->serial, WAIT_S),
+				 err);
+	task_enter();
+	return change;
+}
+
 static WAITS void follow(void *arg)
 {
 	struct job_log *l = arg;
-	bool more = true;
 
-	while (more && l->http != NULL && !l->all->stopping &&
+	while (l->more && l->http != NULL && !l->all->stopping &&
 	       l->out.len - l->out_at < UNREAD_MAX) {
-		auto_json json_t *change = NULL;
 		struct error err = {.text = "no answer"};
+		auto_json json_t *change = ask(l, &err);
 
-		task_leave();
-		change = request_way_call(&l->way, &l->luxi, "WaitForJobChange",
-					  json_make("[I, [s], O, I, i]", l->id,
-						    "status", l->known,
-						    l->serial, WAIT_S),
-					  &err);
-		task_enter();
-		more = take(l, change, &err);
+		l->more = take(l, change, &err);
 		if (l->http != NULL)
 			https_stream_wake(l->http);
 	}
@@ -175,10 +183,11 @@ static int read_since(struct job_log *l, const struct https_request *http,
 	return 0;
 }
 
-static int begin(struct job_log *l, struct https_request *http,
-		 const struct request *q, struct error *err)
+static WAITS int begin(struct job_log *l, struct https_request *http,
+		       const struct request *q, struct error *err)
 {
 	const char *accept = https_header(http, "Accept");
+	auto_json json_t *first = NULL;
 	int64_t id = 0;
 
 	l->lines = accept != NULL && (strstr(accept, "ndjson") != NULL ||
@@ -191,12 +200,17 @@ static int begin(struct job_log *l, struct https_request *http,
 	if (l->all->n > JOB_LOG_MAX || l->all->stopping)
 		return error_set(err, ERR_PREREQ, REPLY_UNAVAILABLE,
 				 "Too many clients follow logs of jobs");
+	/* A job that is not there is no stream. */
+	first = ask(l, err);
+	if (first == NULL)
+		return -1;
 	l->http = https_reply_stream(
 		http, l->lines ? "application/x-ndjson" : "text/event-stream",
 		&(struct https_source){on_read, on_closed, l});
 	if (l->http == NULL)
 		return error_set(err, ERR_PREREQ, REPLY_UNAVAILABLE,
 				 "Too many clients follow something");
+	l->more = take(l, first, &(struct error){.text = "no answer"});
 	return 0;
 }
 
@@ -211,6 +225,7 @@ int job_log_begin(struct job_logs *logs, struct https_request *http,
 	l->said_us = clock_mono_us();
 	logs->n++;
 	if (begin(l, http, q, err) < 0) {
+		luxi_close(l->luxi);
 		free_log(l);
 		return -1;
 	}

@@ -25,7 +25,7 @@ struct job_logs {
 
 /* Make the answer to this request the log of the job in q's path, from behind
  * the serial number `since`.  -1 with err. */
-int job_log_begin(struct job_logs *logs, struct https_request *http,
-		  const struct request *q, struct error *err);
+WAITS int job_log_begin(struct job_logs *logs, struct https_request *http,
+			const struct request *q, struct error *err);
 
 #endif

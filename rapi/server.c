@@ -96,6 +96,7 @@ int rapi_start(struct rapi *r, struct error *err)
 		.requests_max = (unsigned)l->requests,
 		.streams_max = (unsigned)l->streams,
 		.refuse = refusals_word,
+		.refuse_headers = EXCHANGE_SERVER_LINE,
 		.tell = refusals_tell,
 		.quick = quick_answer,
 		.handle = exchange_handle,

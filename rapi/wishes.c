@@ -19,7 +19,7 @@
 /* "Prefer: wait=60", with other preferences around it. */
 static unsigned wait_of(const char *prefer)
 {
-	const char *s = prefer == NULL ? NULL : strstr(prefer, "wait=");
+	const char *s = prefer == NULL ? NULL : strcasestr(prefer, "wait=");
 	uint64_t seconds = 0;
 	const char *rest;
 
@@ -28,6 +28,12 @@ static unsigned wait_of(const char *prefer)
 		return 0;
 	return seconds < PREFER_WAIT_MAX_S ? (unsigned)seconds
 					   : PREFER_WAIT_MAX_S;
+}
+
+static int negative(struct error *err, const char *what)
+{
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "Invalid value for the '%s' parameter", what);
 }
 
 /* A read that waits until there is something newer than an index. */
@@ -40,14 +46,18 @@ static int read_index(const struct https_request *http, struct exchange *x,
 		return -1;
 	if (strcmp(http->method, "GET") != 0 || x->follow)
 		return 0;
+	if (str_empty(args_get(&x->q.args, "index")))
+		return 0;
 	if (args_int(&x->q.args, "index", -1, &x->index, err) < 0)
 		return -1;
-	args_remove(&x->q.args, "index");
 	if (x->index < 0)
-		return 0;
+		return negative(err, "index");
+	args_remove(&x->q.args, "index");
 	if (args_int(&x->q.args, "wait", INDEX_WAIT_S, &x->index_wait_s, err) <
 	    0)
 		return -1;
+	if (x->index_wait_s < 0)
+		return negative(err, "wait");
 	args_remove(&x->q.args, "wait");
 	if (x->index_wait_s > INDEX_WAIT_MAX_S)
 		x->index_wait_s = INDEX_WAIT_MAX_S;

@@ -106,7 +106,8 @@ static enum MHD_Result refuse(struct https_server *s,
 		return answer_text(connection, refusal->status, allow,
 				   refusal->why);
 	return send_response(
-		connection, refusal->status, type, allow, NULL,
+		connection, refusal->status, type, allow,
+		s->config.refuse_headers,
 		MHD_create_response_from_buffer(strlen(body), body,
 						MHD_RESPMEM_MUST_FREE));
 }

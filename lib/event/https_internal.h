@@ -39,6 +39,7 @@ struct https_server {
 	int64_t told_us;
 	bool closing;
 	struct timer linger;
+	struct timer look; /* for streams whose clients have gone */
 	void (*done)(void *arg);
 	void *done_arg;
 };

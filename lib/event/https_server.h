@@ -113,6 +113,8 @@ struct https_server_config {
 	char *(*refuse)(void *arg, const struct https_refusal *refusal,
 			const char **ret_type);
 
+	const char *refuse_headers; /* more lines of it; NULL: none */
+
 	/* What is no request to libmicrohttpd it answers in words of its own,
 	 * or not at all when it does not come in time; this tells of each.
 	 * method and version are not known and NULL, target may be.  NULL: it

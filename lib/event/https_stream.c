@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Answers that are streams.  While there is nothing to send the connection is
- * suspended: then MHD does not look at it at all, so that a client that has
- * gone is noticed when something is sent to it.  Who makes a stream sends
- * something now and then. */
+ * suspended: then MHD does not look at it at all.  So a client that has gone is
+ * looked for here, as it would keep its place until something is sent to it;
+ * for one whose host has vanished, who makes a stream sends something now and
+ * then. */
+#include <poll.h>
+
+#include "lib/base/clock.h"
 #include "lib/base/mem.h"
 #include "lib/event/https_internal.h"
 
 /* MHD makes each chunk in the memory of the connection, and does not use this
  * buffer. */
 #define BLOCK 64
+/* So often is looked who has gone. */
+#define LOOK_US INT64_C(1000000)
 
 struct https_stream {
 	struct list link; /* in instance.streams, or .woken */
@@ -17,6 +23,40 @@ struct https_stream {
 	struct MHD_Connection *connection; /* NULL: not yet */
 	bool suspended, ended;
 };
+
+/* Whether the client has hung up, as far as that can be seen. */
+static bool is_gone(const struct https_stream *s)
+{
+	const union MHD_ConnectionInfo *info =
+		s->connection == NULL
+			? NULL
+			: MHD_get_connection_info(
+				  s->connection,
+				  MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct pollfd p = {.events = POLLRDHUP};
+
+	if (info == NULL)
+		return false;
+	p.fd = info->connect_fd;
+	return poll(&p, 1, 0) > 0;
+}
+
+static void on_look(struct timer *t)
+{
+	struct https_server *server =
+		container_of(t, struct https_server, look);
+	struct https_instance *i;
+	struct https_stream *s, *next;
+
+	list_each (i, &server->instances, link)
+		list_each_safe (s, next, &i->streams, link)
+			if (s->suspended && is_gone(s)) {
+				s->ended = true;
+				https_stream_wake(s);
+			}
+	if (server->streams > 0)
+		timer_start(t, clock_mono_us() + LOOK_US);
+}
 
 struct https_stream *https_stream_create(struct https_instance *i,
 					 const struct https_source *source)
@@ -27,6 +67,9 @@ struct https_stream *https_stream_create(struct https_instance *i,
 	s->source = *source;
 	list_append(&i->streams, &s->link);
 	i->server->streams++;
+	i->server->look.fired = on_look;
+	if (!timer_running(&i->server->look))
+		timer_start(&i->server->look, clock_mono_us() + LOOK_US);
 	return s;
 }
 
@@ -94,6 +137,7 @@ void https_streams_end(struct https_server *server)
 	struct https_instance *i;
 	struct https_stream *s, *next;
 
+	timer_stop(&server->look);
 	list_each (i, &server->instances, link) {
 		list_each (s, &i->woken, link)
 			s->ended = true;

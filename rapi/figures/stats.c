@@ -57,7 +57,10 @@ void stats_write(const struct stats *s, struct buf *text)
 	buf_addf(text,
 		 "# HELP gantry_rapi_requests_running Requests that run now\n"
 		 "# TYPE gantry_rapi_requests_running gauge\n"
-		 "gantry_rapi_requests_running %" PRIu64 "\n",
-		 s->running);
+		 "gantry_rapi_requests_running %" PRIu64 "\n"
+		 "# HELP gantry_rapi_streams Clients that follow something\n"
+		 "# TYPE gantry_rapi_streams gauge\n"
+		 "gantry_rapi_streams %" PRIu64 "\n",
+		 s->running, s->streams);
 	write_histogram(s, text);
 }

@@ -15,7 +15,7 @@ struct stats {
 	uint64_t took[STATS_STEPS]; /* within stats_step(i) and no less */
 	uint64_t longer;
 	double seconds; /* in sum */
-	uint64_t running;
+	uint64_t running, streams;
 };
 
 /* Count an answer. */

@@ -24,9 +24,9 @@ static const struct {
 	enum error_kind kind;
 	int status;
 } by_kind[] = {
-	{ERR_PREREQ, 400},	  {ERR_REQUEST, 400},  {ERR_FILTER, 400},
-	{ERR_OPCODE, 400},	  {ERR_JOB_LOST, 404}, {ERR_QUEUE_FULL, 503},
-	{ERR_QUEUE_DRAINED, 503}, {ERR_LUXI, 502},
+	{ERR_PREREQ, 400},     {ERR_REQUEST, 400},	 {ERR_FILTER, 400},
+	{ERR_OPCODE, 400},     {ERR_PARAMETER, 400},	 {ERR_JOB_LOST, 404},
+	{ERR_QUEUE_FULL, 503}, {ERR_QUEUE_DRAINED, 503}, {ERR_LUXI, 502},
 };
 
 static const struct {

@@ -132,6 +132,20 @@ static bool match(const char *pattern, const char *path, struct strv *ret)
 	return *path == '\0';
 }
 
+/* HEAD is GET without the body (the server leaves it out), for probes.  Ganeti
+ * has none, so its paths have none either. */
+static bool serves(const struct route *r, const char *method)
+{
+	bool own = str_starts(r->path, "/gantry/") ||
+		   r->run == resource_alive || r->run == resource_ready ||
+		   r->run == resource_metrics || r->run == resource_openapi;
+
+	if (strcmp(method, "HEAD") == 0 && own && r->stream == STREAM_NEVER &&
+	    !r->ticket)
+		method = "GET";
+	return strcmp(r->method, method) == 0;
+}
+
 const struct route *route_find(const char *method, const char *path,
 			       struct strv *ret_items, struct error *err)
 {
@@ -142,7 +156,7 @@ const struct route *route_find(const char *method, const char *path,
 
 		if (match(r->path, path, &items)) {
 			found = true;
-			if (strcmp(r->method, method) == 0) {
+			if (serves(r, method)) {
 				*ret_items = items;
 				return r;
 			}

@@ -19,6 +19,8 @@
 #include "rapi/frame/request.h"
 #include "rapi/frame/route.h"
 
+#define WANTED_PATH "/gantry/1/instances/{instance}"
+
 static const char *const rights[] = {"read",	"power",   "create", "modify",
 				     "destroy", "migrate", "node",   "cluster",
 				     "console", "tokens"};
@@ -53,6 +55,10 @@ static const struct {
 	{"/2/instances/{instance}/reinstall", "modify"},
 	{"/2/instances/{instance}/console", "console"},
 	{"/gantry/1/instances/{instance}/console", "console"},
+	/* And what its opcodes need. */
+	{WANTED_PATH, "read"},
+	{"/gantry/1/placement", "read"},
+	{"/2/query/", "read"},
 	{"/gantry/1/tokens", "tokens"},
 };
 
@@ -64,6 +70,14 @@ bool token_is_right(const char *name)
 	return false;
 }
 
+static const char *right_of_opcode(const char *id)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(by_opcode); i++)
+		if (str_starts(id, by_opcode[i].opcode))
+			return by_opcode[i].right;
+	return "cluster";
+}
+
 const char *token_right_of(const struct route *route)
 {
 	bool reads = strcmp(route->method, "GET") == 0;
@@ -72,10 +86,8 @@ const char *token_right_of(const struct route *route)
 		if (str_starts(route->path, by_path[i].path) &&
 		    (!reads || !str_ends(by_path[i].path, "/tags")))
 			return by_path[i].right;
-	for (size_t i = 0; route->opcode != NULL && i < ARRAY_SIZE(by_opcode);
-	     i++)
-		if (str_starts(route->opcode->id, by_opcode[i].opcode))
-			return by_opcode[i].right;
+	if (route->opcode != NULL)
+		return right_of_opcode(route->opcode->id);
 	return reads ? "read" : "cluster";
 }
 
@@ -138,6 +150,17 @@ static bool new_in(const json_t *scope, const json_t *body)
 		json_array_has_str(json_get(scope, "groups"), group));
 }
 
+/* One that is there, or shall be. */
+static int wanted_in(struct request *q, const json_t *scope, const char *name,
+		     struct error *err)
+{
+	int in = instance_in(q, scope, name, err);
+
+	if (in < 0 && error_is(err, ECODE_NOENT))
+		return in_names(scope, name) || new_in(scope, q->body);
+	return in;
+}
+
 static int forbidden(struct error *err, const char *what)
 {
 	return error_set(err, ERR_PREREQ, REPLY_FORBIDDEN, "%s", what);
@@ -150,7 +173,9 @@ static int check_scope(struct request *q, const json_t *scope,
 		   str_starts(q->route->path, "/gantry/1/instances/{instance}");
 	int in = 0;
 
-	if (one)
+	if (strcmp(q->route->path, WANTED_PATH) == 0)
+		in = wanted_in(q, scope, q->items.items[0], err);
+	else if (one)
 		in = instance_in(q, scope, q->items.items[0], err);
 	else if (strcmp(right, "create") == 0 && q->route->input == NULL)
 		in = new_in(scope, q->body);
@@ -161,18 +186,45 @@ static int check_scope(struct request *q, const json_t *scope,
 	return in ? 0 : forbidden(err, "That is outside of the token's scope");
 }
 
+static int check_right(const json_t *token, const char *right,
+		       struct error *err)
+{
+	if (json_array_has_str(json_get(token, "rights"), right))
+		return 0;
+	return error_set(err, ERR_PREREQ, REPLY_FORBIDDEN,
+			 "The token lacks the right '%s'", right);
+}
+
+int token_check_ops(const json_t *token, const json_t *ops, struct error *err)
+{
+	size_t i;
+	json_t *op;
+
+	json_array_foreach (ops, i, op) {
+		const char *id = json_str(op, "OP_ID", "");
+
+		if (check_right(token,
+				str_starts(id, "OP_TAGS_")
+					? "modify" /* an instance's */
+					: right_of_opcode(id),
+				err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int token_check(struct request *q, const json_t *token, struct error *err)
 {
 	const char *right = token_right_of(q->route);
 	const json_t *scope = json_get(token, "scope");
+	bool writes = strcmp(q->route->path, WANTED_PATH) == 0;
 
 	/* Who ends a session needs no other right. */
 	if (str_starts(q->route->path, "/gantry/1/session"))
 		return 0;
-	if (!json_array_has_str(json_get(token, "rights"), right))
-		return error_set(err, ERR_PREREQ, REPLY_FORBIDDEN,
-				 "The token lacks the right '%s'", right);
-	if (scope == NULL || strcmp(right, "read") == 0 ||
+	if (check_right(token, right, err) < 0)
+		return -1;
+	if (scope == NULL || (strcmp(right, "read") == 0 && !writes) ||
 	    strcmp(right, "tokens") == 0)
 		return 0;
 	return check_scope(q, scope, right, err);

@@ -34,6 +34,9 @@ const char *token_right_of(const struct route *route);
  * master about an instance; the body has been read. */
 int token_check(struct request *q, const json_t *token, struct error *err);
 
+/* The same of opcodes about an instance that a request leads to. */
+int token_check_ops(const json_t *token, const json_t *ops, struct error *err);
+
 /* A new secret, to be freed; and its hash. */
 char *token_new(char ret_hash[HASH_HEX]);
 /* The word that a write with this session's cookie has to carry, of a hash. */

@@ -93,6 +93,8 @@ static json_t *several(struct request *q, const json_t *instances,
 
 	if (json_object_size(q->body) > 1 || !json_is_array(instances))
 		return invalid(err, "'instances' is a list, and alone");
+	if (json_array_size(instances) == 0)
+		return invalid(err, "There are no instances to be placed");
 	if (json_array_size(instances) > INSTANCES_MAX)
 		return invalid(err, "Too many instances at the same time");
 	json_array_foreach (instances, i, one) {

@@ -10,6 +10,7 @@
 #include "rapi/frame/request.h"
 #include "rapi/frame/resource.h"
 #include "rapi/frame/route.h"
+#include "rapi/frame/token.h"
 
 #define REF_ERROR "#/components/responses/error"
 #define NUMBER_PATTERN "^[0-9]+$"
@@ -219,7 +220,9 @@ static json_t *operation(const struct route *r)
 	if (r->rights != 0 || r->ticket)
 		json_object_set_new(
 			result, "security",
-			json_make("[{s:[]}]", r->ticket ? "ticket" : "basic"));
+			r->ticket ? json_make("[{s:[]}]", "ticket")
+				  : json_make("[{s:[]}, {s:[]}, {s:[]}]",
+					      "basic", "token", "session"));
 	return result;
 }
 
@@ -248,13 +251,16 @@ static json_t *components(void)
 		"type", "string", "explain", "type", "string", "required",
 		"code", "message", "explain");
 
-	return json_make("{s:{s:{s:s, s:s}, s:{s:s, s:s, s:s}},"
+	return json_make("{s:{s:{s:s, s:s}, s:{s:s, s:s}, s:{s:s, s:s, s:s},"
+			 " s:{s:s, s:s, s:s}},"
 			 " s:{s:{s:s, s:{s:{s:o}}}}}",
 			 "securitySchemes", "basic", "type", "http", "scheme",
-			 "basic", "ticket", "type", "apiKey", "in", "query",
-			 "name", "ticket", "responses", "error", "description",
-			 "An error", "content", "application/json", "schema",
-			 error);
+			 "basic", "token", "type", "http", "scheme", "bearer",
+			 "session", "type", "apiKey", "in", "cookie", "name",
+			 TOKEN_COOKIE, "ticket", "type", "apiKey", "in",
+			 "query", "name", "ticket", "responses", "error",
+			 "description", "An error", "content",
+			 "application/json", "schema", error);
 }
 
 json_t *resource_openapi(struct request *q, struct error *err)

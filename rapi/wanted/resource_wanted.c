@@ -5,6 +5,7 @@
 #include "rapi/frame/fill.h"
 #include "rapi/frame/request.h"
 #include "rapi/frame/resource.h"
+#include "rapi/frame/token.h"
 #include "rapi/wanted/wanted.h"
 
 /* The instance as it is, to be freed; *ret NULL if there is none. */
@@ -104,7 +105,8 @@ json_t *resource_wanted(struct request *q, struct error *err)
 
 	if (args_flag(&q->args, "apply", &apply, err) < 0 ||
 	    look(q, &now, err) < 0 ||
-	    wanted_compare(q->items.items[0], now, q->body, &w, err) < 0)
+	    wanted_compare(q->items.items[0], now, q->body, &w, err) < 0 ||
+	    (q->token != NULL && token_check_ops(q->token, ops, err) < 0))
 		return NULL;
 	return answer_of(q, now, &w, apply, err);
 }

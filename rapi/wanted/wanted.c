@@ -294,9 +294,12 @@ static int change(const char *name, const json_t *now, const json_t *body,
 
 /* --- a new one --- */
 
+/* What nothing is installed on is not started by its creation. */
 static void create(const char *name, const json_t *body, struct wanted *ret)
 {
 	const char *state = json_str(body, "state", "running");
+	bool runs = str_eq(state, "running") || str_eq(state, "present");
+	bool bare = json_bool(body, "no_install", false);
 	json_t *op =
 		json_make("{s:s, s:s, s:s, s:b, s:b}", "OP_ID",
 			  "OP_INSTANCE_CREATE", "instance_name", name, "mode",
@@ -308,9 +311,13 @@ static void create(const char *name, const json_t *body, struct wanted *ret)
 	if (json_object_get(op, "os") != NULL)
 		json_object_set(op, "os_type", json_object_get(op, "os"));
 	json_object_del(op, "os");
-	json_set_bool(op, "start",
-		      str_eq(state, "running") || str_eq(state, "present"));
+	json_set_bool(op, "start", runs && !bare);
 	json_array_append_new(ret->ops, op);
+	if (runs && bare)
+		json_array_append_new(ret->ops,
+				      json_make("{s:s, s:s}", "OP_ID",
+						"OP_INSTANCE_STARTUP",
+						"instance_name", name));
 	if (str_eq(state, "offline"))
 		json_array_append_new(ret->ops,
 				      json_make("{s:s, s:s, s:b}", "OP_ID",

@@ -1,24 +1,34 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""rapi.py INSTANCES ADDRESS PID MASTERD-PID [PEER-ADDRESS PEER-PID]: how fast
-the remote API is: small answers over kept connections, lists of everything,
-jobs, and clients that follow events.  Small answers and jobs are asked for by
-wrk, which is faster than the server; a figure "on one core" is what the
-processor time of the server itself makes of them, as the machine is shared
-with wrk and the master."""
+"""rapi.py INSTANCES ADDRESS PID MASTERD-PID SOCKET [PEER-ADDRESS PEER-PID]: how
+fast the remote API is: small answers over kept connections, lists of everything,
+jobs, and clients that follow events; SOCKET is the master's.  Small answers and
+jobs are asked for by wrk, which is faster than the server; a figure "on one core"
+is what the processor time of the server itself makes of them, as the machine is
+shared with wrk and the master.
+
+Followers read nothing while they are told: when an event came is what the kernel
+has noted of it, so that a thousand clients do not take the processor from the
+server.  It counts from the moment at which the master has answered that the job
+is durable."""
 import base64
 import contextlib
 import http.client
+import json
 import os
 import re
-import selectors
 import shutil
 import socket
 import ssl
+import struct
 import subprocess
 import sys
 import tempfile
 import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                os.pardir, "lib"))
+from luxi import Luxi, noop  # noqa: E402
 
 SECONDS = 5
 BULK_RUNS = 5
@@ -26,15 +36,27 @@ SMALL_INSTANCES_MAX = 1000
 FOLLOWERS = 1000
 FOLLOWERS_PER_ADDRESS = 90
 EVENT_LIMIT_S = 30
+# The API gives memory back every 5 s.
+SETTLE_S = 7
+EVENT_ROUNDS = 10
+# SO_TIMESTAMPNS, which Python has no name for.
+TIMESTAMPS = 35
+# Jobs are submitted by so many clients at once, which wait for the disks.
+WRITERS = 64
+# Takes any certificate.
+CONTEXT = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+CONTEXT.check_hostname = False
+CONTEXT.verify_mode = ssl.CERT_NONE
 TICK = os.sysconf("SC_CLK_TCK")
 AUTH = "Basic " + base64.b64encode(b"rw:secret").decode()
 
 
 def cpu(pid):
-    """Seconds of the processor that the process has used."""
+    """Seconds of the processor that the process has used, and its children that
+    have ended: Debian's makes one for each connection."""
     with open(f"/proc/{pid}/stat", encoding="ascii") as file:
         words = file.read().rpartition(")")[2].split()
-    return (int(words[11]) + int(words[12])) / TICK
+    return sum(map(int, words[11:15])) / TICK
 
 
 def rss(pid, what="VmRSS"):
@@ -45,16 +67,9 @@ def rss(pid, what="VmRSS"):
     return 0.0
 
 
-def context():
-    made = ssl.create_default_context()
-    made.check_hostname = False
-    made.verify_mode = ssl.CERT_NONE
-    return made
-
-
 def connect(address):
     host, port = address.split(":")
-    return http.client.HTTPSConnection(host, int(port), context=context(),
+    return http.client.HTTPSConnection(host, int(port), context=CONTEXT,
                                        timeout=300)
 
 
@@ -66,7 +81,8 @@ def wrk(address, path, method="GET"):
             script.write(f'wrk.headers["Authorization"] = "{AUTH}"\n')
         script.flush()
         out = subprocess.run(
-            ["wrk", "-t1", "-c16", f"-d{SECONDS}s", "-s", script.name,
+            ["wrk", "-t1", f"-c{16 if method == 'GET' else WRITERS}",
+             f"-d{SECONDS}s", "-s", script.name,
              f"https://{address}{path}"],
             check=True, capture_output=True, text=True).stdout
     count = re.search(r"(\d+) requests in ([\d.]+)s", out)
@@ -88,9 +104,10 @@ def small(name, address, pids, path, method="GET"):
     print(f"    {name}: {', '.join(parts)}")
 
 
-def bulk(address, path):
+def bulk(address, path, pids):
     times = []
     size = 0
+    before = [cpu(pid) for pid in pids]
     for _ in range(BULK_RUNS):
         connection = connect(address)
         connection.connect()
@@ -99,34 +116,69 @@ def bulk(address, path):
         size = len(connection.getresponse().read())
         times.append(time.monotonic() - begin)
         connection.close()
-    print(f"    {path}: best {min(times) * 1000:.0f} ms, {size / 1e6:.1f} MB")
+    used = [(cpu(pid) - old) * 1000 / BULK_RUNS
+            for pid, old in zip(pids, before)]
+    print(f"    {path}: best {min(times) * 1000:.0f} ms, {size / 1e6:.1f} MB; of "
+          f"the processor {used[0]:.0f} ms in the API, {used[1]:.0f} ms in the "
+          "master")
 
 
 class Follower:
-    """A client that reads events."""
+    """A client of events, which can tell when its bytes came."""
 
     def __init__(self, address, number):
         host, port = address.split(":")
-        raw = socket.create_connection(
+        self.raw = socket.create_connection(
             (host, int(port)), timeout=30,
             source_address=(f"127.2.0.{1 + number // FOLLOWERS_PER_ADDRESS}", 0))
-        self.sock = context().wrap_socket(raw)
-        self.sock.sendall(
+        self.raw.setsockopt(socket.SOL_SOCKET, TIMESTAMPS, 1)
+        self.received, sent = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.tls = CONTEXT.wrap_bio(self.received, sent)
+        while True:
+            try:
+                self.tls.do_handshake()
+                break
+            except ssl.SSLWantReadError:
+                self.raw.sendall(sent.read())
+                self.received.write(self.raw.recv(65536))
+        self.tls.write(
             b"GET /gantry/1/events?topic=job HTTP/1.1\r\nHost: x\r\n"
             b"Accept: application/x-ndjson\r\nAuthorization: " +
             AUTH.encode() + b"\r\n\r\n")
-        self.sock.recv(4096)
-        self.sock.setblocking(False)
+        self.raw.sendall(sent.read())
+        text = b""
+        while b"bookmark" not in text:
+            self.received.write(self.raw.recv(65536))
+            text += self.plain()
+        self.raw.setblocking(False)
 
     def close(self):
-        self.sock.close()
+        self.raw.close()
+
+    def plain(self):
+        text = b""
+        try:
+            while more := self.tls.read(65536):
+                text += more
+        except ssl.SSLWantReadError:
+            pass
+        return text
 
     def told(self):
-        """Whether an event has come."""
-        try:
-            return b'"index"' in self.sock.recv(65536)
-        except (ssl.SSLWantReadError, BlockingIOError):
-            return False
+        """When the event of a job came that is queued; None: not yet."""
+        when = None
+        while True:
+            try:
+                data, notes, _, _ = self.raw.recvmsg(65536, 512)
+            except BlockingIOError:
+                return when
+            self.received.write(data)
+            if b'"queued"' not in self.plain():
+                continue
+            for _, kind, value in notes:
+                if kind == TIMESTAMPS:
+                    seconds, ns = struct.unpack("qq", value)
+                    when = seconds + ns / 1e9
 
 
 def has_events(address):
@@ -148,42 +200,83 @@ def peak_of_bulk(address, pid):
     return rss(pid, "VmHWM"), size
 
 
-def follow(address, pid):
+def filter_call(address, method, path, body=None):
+    writer = connect(address)
+    writer.request(method, path, body, {
+        "Authorization": AUTH, "Content-Type": "application/json"})
+    text = writer.getresponse().read()
+    writer.close()
+    return json.loads(text)
+
+
+@contextlib.contextmanager
+def held_back(address, luxi, opcode):
+    """Jobs of this opcode are only queued, and canceled in the end."""
+    rule = filter_call(address, "POST", "/2/filters", json.dumps(
+        {"action": "PAUSE",
+         "predicates": [["opcode", ["=", "OP_ID", opcode]]]}))
+    first = luxi.call("SubmitJob", [noop()])
+    yield
+    for job in range(first, luxi.call("SubmitJob", [noop()]) + 1):
+        luxi.call("CancelJob", job)
+    filter_call(address, "DELETE", f"/2/filters/{rule}")
+
+
+def middle(values):
+    return 1000 * sorted(values)[len(values) // 2]
+
+
+def rounds(followers, luxi, pid):
+    first, half, last = [], [], []
+    before = cpu(pid)
+    for _ in range(EVENT_ROUNDS):
+        for one in followers:
+            one.told()
+        luxi.call("SubmitJob", [noop()])
+        durable = time.time()
+        waiting, times = list(followers), []
+        while waiting and time.time() < durable + EVENT_LIMIT_S:
+            # Nobody is looked at before all should have been told.
+            time.sleep(0.5)
+            came = [(one, one.told()) for one in waiting]
+            times += [when - durable for _, when in came if when]
+            waiting = [one for one, when in came if not when]
+        times.sort()
+        first.append(times[0])
+        half.append(times[len(times) // 2])
+        last.append(times[-1])
+        if waiting:
+            print(f"    {len(waiting)} followers were not told")
+    used = (cpu(pid) - before) / EVENT_ROUNDS * 1000
+    print(f"    {len(followers)} followers of events hear of a durable job: the "
+          f"first after {middle(first):.1f} ms, half of them after "
+          f"{middle(half):.1f} ms, the last after {middle(last):.1f} ms (at "
+          f"worst {1000 * max(last):.1f}); {used:.0f} ms of the processor")
+
+
+def follow(address, pid, luxi):
     if not has_events(address):
         print(f"    {FOLLOWERS} followers of events: skipped, there are no "
               "events yet")
         return
     with contextlib.ExitStack() as stack:
-        poller = selectors.DefaultSelector()
+        stack.enter_context(held_back(address, luxi, "OP_TEST_DELAY"))
+        followers = []
         for number in range(FOLLOWERS):
-            one = Follower(address, number)
-            stack.callback(one.close)
-            poller.register(one.sock, selectors.EVENT_READ, one)
-        waiting = set(range(FOLLOWERS))
-        memory = rss(pid)
-        writer = connect(address)
-        begin = time.monotonic()
-        writer.request("PUT", "/2/tags?tag=bench&dry-run=1",
-                       headers={"Authorization": AUTH})
-        writer.getresponse().read()
-        first = None
-        seen = set()
-        while len(seen) < len(waiting) and \
-                time.monotonic() - begin < EVENT_LIMIT_S:
-            for key, _ in poller.select(1):
-                if key.data.told():
-                    first = first or time.monotonic()
-                    seen.add(key.data)
-        took = (time.monotonic() - begin) * 1000
-        print(f"    {len(seen)} of {FOLLOWERS} followers of events: the first "
-              f"hears of a job after {((first or begin) - begin) * 1000:.0f} "
-              f"ms, the last after {took:.0f} ms; {memory:.1f} MiB")
+            followers.append(Follower(address, number))
+            stack.callback(followers[-1].close)
+            if number == 0:
+                # What happened to thousands of jobs before is told first.
+                time.sleep(SETTLE_S)
+                rounds(followers, luxi, pid)
+        print(f"    with {FOLLOWERS} followers: {rss(pid):.1f} MiB")
+        rounds(followers, luxi, pid)
         peak, size = peak_of_bulk(address, pid)
         print(f"    with them and {size / 1e6:.1f} MB of all instances at "
               f"once: at most {peak:.1f} MiB")
 
 
-def measure(title, address, pids, ours):
+def measure(title, address, pids, luxi, ours):
     print(f"  {title}")
     print(f"    resident: {rss(pids[0]):.1f} MiB")
     # With more, three nodes tell of thousands of instances each time.
@@ -194,22 +287,28 @@ def measure(title, address, pids, ours):
               "/2/instances/bench1.example.com")
         small("one node", address, pids, "/2/nodes/node2.example.com")
         small("the cluster", address, pids, "/2/info")
-        small("jobs", address, pids, "/2/tags?tag=a&dry-run=1", "PUT")
+        small("jobs that run", address, pids, "/2/tags?tag=a&dry-run=1",
+              "PUT")
+        with held_back(sys.argv[2], luxi, "OP_TAGS_SET"):
+            small("jobs that are submitted", address, pids,
+                  "/2/tags?tag=a&dry-run=1", "PUT")
     else:
         print("    small answers: skipped, there is no wrk")
-    bulk(address, "/2/instances?bulk=1")
-    bulk(address, "/2/instances")
+    bulk(address, "/2/instances?bulk=1", pids)
+    bulk(address, "/2/instances", pids)
     if ours:
-        follow(address, pids[0])
+        follow(address, pids[0], luxi)
+    time.sleep(SETTLE_S)
     print(f"    resident at the end: {rss(pids[0]):.1f} MiB")
 
 
 def main():
     address, pid, masterd = sys.argv[2:5]
-    measure("gantry-rapi", address, (pid, masterd), True)
-    if len(sys.argv) > 6:
-        measure("ganeti-rapi of Debian", sys.argv[5], (sys.argv[6], masterd),
-                False)
+    luxi = Luxi(sys.argv[5])
+    measure("gantry-rapi", address, (pid, masterd), luxi, True)
+    if len(sys.argv) > 7:
+        measure("ganeti-rapi of Debian", sys.argv[6], (sys.argv[7], masterd),
+                luxi, False)
 
 
 main()

@@ -44,6 +44,7 @@ sys.exit(rapi.Main())' "$theirs" -f -b "$address" -p "$1" >"$work/peer.log" 2>&1
 
 for instances in "$@"; do
     "$BIN/gnt-vcluster" create "$vc" --nodes 3 --rapi --user rw:secret >"$work/out"
+    grep 'is ready in' "$work/out"
     address=$(sed -n 's,^The remote API is at https://\(.*\):.*,\1,p' "$work/out")
     root=$vc/node1.example.com
     export GANETI_ROOTDIR="$root" GANETI_HOSTNAME=node1.example.com
@@ -56,7 +57,8 @@ for instances in "$@"; do
     echo "$instances instances on 3 nodes"
     python3 "$here/rapi.py" "$instances" "$address:5080" \
         "$(cat "$root/var/run/ganeti/ganeti-rapi.pid")" \
-        "$(cat "$root/var/run/ganeti/ganeti-masterd.pid")" ${peer:+"$address:5081" "$peer"}
+        "$(cat "$root/var/run/ganeti/ganeti-masterd.pid")" \
+        "$root/var/run/ganeti/socket/ganeti-query" ${peer:+"$address:5081" "$peer"}
     stop_peer
     "$BIN/gnt-vcluster" destroy "$vc"
 done

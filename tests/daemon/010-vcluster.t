@@ -114,11 +114,14 @@ is "$left" 0 "no daemon is left"
 readme=$(mktemp -d)
 sed -n '/^### A cluster in five/,/^An allocator of your own/s/^    //p' \
     "$(dirname "$0")/../../README.md" |
-    sed -e '/^PATH=/d' -e "s#/tmp/vc#$readme/vc#g" >"$readme/commands"
+    sed -e '/^PATH=/d' -e "s#/tmp/vc#$readme/vc#g" \
+        -e 's/^curl /curl --fail-with-body -sS /' >"$readme/commands"
 succeeds "the commands of the README work" \
     env PATH="$BIN:$PATH" sh -e "$readme/commands"
 places=$(echo "$out" | grep -oE '^web1 +node[0-9]' | tr -s ' ')
 like "$(echo "$places" | head -1)" 'web1 node2' "an instance is on the node that is emptied"
 unlike "$(echo "$places" | tail -1)" 'node2' "and leaves it"
+like "$out" '"name": "node3.example.com"' "the remote API tells of the nodes"
+like "$out" '^[0-9]+$' "and takes a job"
 rm -rf "$readme"
 tap_done

@@ -142,24 +142,30 @@ fails "two do not run" on node1 "$BIN/gantry-rapi" -p 5081
 
 # --- doc/rapi.md ---
 
-# Each line that begins with curl is run as it stands, with $api.
+# Each line of code is run as it stands, but for the folder: the first ones make
+# the cluster that the others ask.
 page=$(dirname "$0")/../../doc/rapi.md
-# shellcheck disable=SC2329
-curl() {
-    command curl --fail-with-body -s "$@"
-}
-sed -n 's/^    \(curl .*\)/\1/p' "$page" >"$VC/lines"
-ok_lines=0
-while read -r line; do
-    if ! answer=$(eval "$line" 2>&1); then
-        tap_point 1 "doc/rapi.md: $line"
-        note "$answer"
-        continue
-    fi
-    ok_lines=$((ok_lines + 1))
-    case $line in
-    *"\"create\""*) until_true 30 job_is_final "$answer" ;;
-    esac
-done <"$VC/lines"
-is "$ok_lines" "$(wc -l <"$VC/lines")" "all curl lines of doc/rapi.md work"
+sed -n 's/^    //p' "$page" | sed "s#/tmp/vc#$VC/page#g" >"$VC/lines"
+(
+    PATH=$BIN:$PATH
+    # shellcheck disable=SC2329
+    curl() {
+        command curl --fail-with-body -s "$@"
+    }
+    while IFS= read -r line; do
+        rc=0
+        case $line in
+        curl\ *) answer=$(eval "$line" 2>&1) || rc=1 ;;
+        *) eval "$line" >"$VC/said" 2>&1 || rc=1 ;;
+        esac
+        case $line in
+        *"\"create\""*) until_true 30 job_is_final "$answer" ;;
+        esac
+        [ $rc = 0 ] && echo "ok $line" || echo "bad $line: $answer"
+    done <"$VC/lines"
+    gnt-vcluster destroy "$VC/page"
+) >"$VC/ran" 2>&1
+is "$(grep -c '^ok ' "$VC/ran")" "$(grep -c . "$VC/lines")" \
+    "all commands of doc/rapi.md work" || note "$(grep -v '^ok ' "$VC/ran")"
+like "$(cat "$VC/lines")" 'gnt-vcluster create .* --rapi' "from the first one on"
 tap_done

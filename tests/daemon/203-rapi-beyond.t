@@ -31,7 +31,7 @@ is "$(header ETag -X PUT "$api/2/tags?tag=red")" "" "jobs have none"
 
 answers "who prefers to wait" 200 PUT "/2/tags?tag=green" "" -H 'Prefer: wait=30'
 like "$out" '"status": "success"' "gets the job, ended"
-is "$(header Preference-Applied -X PUT -H 'Prefer: respond-async, wait=30' \
+is "$(header Preference-Applied -X PUT -H 'Prefer: respond-async, Wait=30' \
     "$api/2/tags?tag=yellow")" "wait=30" "and hears that it was waited"
 m gnt-cluster modify --max-running-jobs=1 >/dev/null
 m gnt-debug delay --submit 8 >/dev/null 2>&1
@@ -76,6 +76,8 @@ answers "nobody plans without the right" 403 PUT "/2/redistribute-config?plan=1"
 # --- probes and metrics ---
 
 answers "it is alive" 200 GET /healthz
+is "$(curl -skI -o /dev/null -w '%{http_code} %{size_download}' "$api/healthz")" "200 0" \
+    "also for who wants no body"
 answers "and ready" 200 GET /readyz
 is "$out" '{"status": "ok", "master": "node1.example.com"}' "for its master"
 add inst1.example.com -t diskless -n node2.example.com >/dev/null
@@ -136,6 +138,7 @@ answers "all of one page" 200 GET '/2/jobs?limit=1&bulk=1'
 like "$out" '"summary": \["CLUSTER_POST_INIT' "has all fields"
 answers "a field that is none" 400 GET '/2/nodes?fields=name,nosuch'
 answers "a filter that is none" 400 GET '/2/nodes?filter=name+==='
+answers "one of a field that cannot have it" 400 GET '/2/nodes?filter=name'
 answers "a limit that is none" 400 GET '/2/nodes?limit=0'
 answers "a page in another order" 400 GET '/2/nodes?sort=role&after=x'
 

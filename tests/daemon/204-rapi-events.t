@@ -48,6 +48,7 @@ like "$(cat "$VC/newer")" '\[.*\]' "ends the wait"
 tap_point $? "at once"
 answers "who knows an old index does not wait" 200 GET "/2/tags?index=1&wait=25"
 answers "an index that is none" 400 GET "/2/tags?index=x"
+answers "nor a negative one" 400 GET "/2/tags?index=-1"
 answers "a wait that is none" 400 GET "/2/tags?index=1&wait=x"
 
 # --- the end of the daemon ---

@@ -94,6 +94,19 @@ create='{"__version__": 1, "mode": "create", "name": "new1.example.com", "os": "
     "disk_template": "diskless", "disks": [], "nics": [], "ip_check": false, "name_check": false'
 by "$tagged" "who may make tagged ones makes no others" 403 POST /2/instances "$create}"
 by "$tagged" "but these" 200 POST /2/instances "$create, \"tags\": [\"shop\"]}"
+want='{"os": "noop", "disk_template": "diskless", "disks": [], "nics": [], "state": "stopped"'
+by "$tagged" "a wanted state is read as well" 403 PUT /gantry/1/instances/new2.example.com "$want}"
+answers "who may do that, too" 200 POST /gantry/1/tokens \
+    '{"name": "w", "rights": ["read", "power", "create"], "scope": {"tags": ["shop"]}}'
+wanting=$(field token)
+by "$wanting" "wants what is outside" 403 PUT /gantry/1/instances/new2.example.com "$want}"
+by "$wanting" "in vain, also of what is there" 403 PUT /gantry/1/instances/db1.example.com \
+    '{"state": "stopped", "tags": ["shop"]}'
+by "$wanting" "but gets what is inside" 200 PUT \
+    "/gantry/1/instances/new2.example.com?apply=1" "$want, \"tags\": [\"shop\"]}" -H 'Prefer: wait=30'
+by "$wanting" "each opcode needs its right" 403 PUT /gantry/1/instances/new2.example.com \
+    '{"state": "absent"}'
+like "$out" "lacks the right .*destroy" "which is named"
 answers "by groups" 200 POST /gantry/1/tokens \
     '{"name": "g", "rights": ["power"], "scope": {"groups": ["default"]}}'
 grouped=$(field token)

@@ -49,6 +49,7 @@ answers "an allocator that explains nothing" 400 POST /gantry/1/placement \
 answers "what an instance does not have" 400 POST /gantry/1/placement '{"nosuch": 1}'
 answers "what is no instance" 400 POST /gantry/1/placement '[1]'
 answers "nor a list of them" 400 POST /gantry/1/placement '{"instances": {}}'
+answers "no instances" 400 POST /gantry/1/placement '{"instances": []}'
 answers "who may read may ask" 200 POST /gantry/1/placement '{}' -u ro:secret
 answers "others may not" 403 POST /gantry/1/placement '{}' -u none:secret
 is "$(last)" "$before" "no job came of all that"

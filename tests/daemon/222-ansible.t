@@ -66,9 +66,7 @@ jobs() {
     curl -sk "$api/2/jobs" | python3 -c 'import json, sys; print(len(json.load(sys.stdin)))'
 }
 before=$(jobs)
-# The instance's network is not there yet, so its creation has no plan.
-sed '/gantry.cluster.instance:/,$d' "$VC/site.yml" >"$VC/first.yml"
-counts "check mode says what would change" "$VC/first.yml" "3 0" --check
+counts "check mode says what would change" "$VC/site.yml" "4 0" --check
 is "$(jobs)" "$before" "and submits nothing"
 counts "the first run does it" "$VC/site.yml" "4 0"
 counts "the second one changes nothing" "$VC/site.yml" "0 0"
@@ -90,6 +88,8 @@ sed -e 's/size: 16m/size: 24m/' -e 's/vcpus: "1"/vcpus: 2/' -e 's/tags: \[web, b
     "$VC/site.yml" >"$VC/other.yml"
 counts "check mode plans changes" "$VC/other.yml" "4 0" --check
 counts "they are made" "$VC/other.yml" "4 0"
+answers "those of the instance" 200 GET "/2/jobs?sort=-id&limit=1&fields=summary"
+like "$out" 'INSTANCE_SHUTDOWN.*INSTANCE_SET_PARAMS.*INSTANCE_GROW_DISK.*TAGS_DEL' "by one job"
 counts "once" "$VC/other.yml" "0 0"
 answers "the instance" 200 GET /2/instances/web1.example.com
 is "$(printf '%s' "$out" | python3 -c 'import json, sys
@@ -116,7 +116,7 @@ cat >"$VC/bad.yml" <<'END'
     - gantry.cluster.instance: {name: web1.example.com, disks: [{size: 8m}]}
 END
 counts "what cannot be is refused" "$VC/bad.yml" "0 1"
-like "$(cat "$VC/play")" 'disks do not shrink' "with its reason"
+like "$(cat "$VC/play")" 'cannot be made smaller' "with its reason"
 GANTRY_PASSWORD=doughnut counts "a wrong password is, too" "$VC/other.yml" "0 1"
 is "$(grep -c doughnut "$VC/play")" 0 "and is not shown"
 

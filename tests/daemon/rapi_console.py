@@ -190,8 +190,10 @@ def framed(data, op=0x82, mask=b"abcd", masked=0x80):
 
 
 def tickets(guest):
-    point(isinstance(ticket(user="ro:secret"), str),
-          "who may read gets a ticket, as with Ganeti")
+    point(ticket(user="ro:secret") == 403,
+          "who may only read gets no ticket, as he could type")
+    status, _ = http(f"GET /2/instances/{INSTANCE}/console", user="ro:secret")
+    point(status == 200, "but hears where it is, as with Ganeti", status)
     point(ticket(user="none:secret") == 403, "who has no right gets none")
     point(ticket(user="") == 401, "nor does a stranger")
     point(ticket(b'{"kind": "tea"}') == 400, "of kinds that there are")

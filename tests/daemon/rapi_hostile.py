@@ -76,7 +76,7 @@ def is_error(answer, status):
     except (IndexError, ValueError):
         return False
     return sorted(body) == ["code", "explain", "message"] and \
-        body["code"] == status
+        body["code"] == status and b"\r\nServer: Ganeti 3." in answer
 
 
 def request(line, headers=b"", body=b"", auth=True):

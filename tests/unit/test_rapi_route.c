@@ -65,6 +65,18 @@ Test(rapi_route, what_is_not_there)
 
 /* What a row sets has to be a parameter of its opcode, and a path must have the
  * names that are taken from it. */
+Test(rapi_route, probes_may_ask_for_the_head_alone)
+{
+	cr_expect_eq(status_of("HEAD", "/healthz"), 200);
+	cr_expect_eq(status_of("HEAD", "/gantry/1/leader"), 200);
+	cr_expect_eq(status_of("HEAD", "/2/info"), 501);
+	cr_expect_eq(status_of("HEAD", "/"), 501);
+	cr_expect_eq(status_of("HEAD", "/gantry/1/events"), 501);
+	cr_expect_eq(status_of("HEAD", "/gantry/1/instances/a/console/ws"),
+		     501);
+	cr_expect_eq(status_of("HEAD", "/gantry/1/placement"), 501);
+}
+
 Test(rapi_route, each_row_fits_its_opcode)
 {
 	for (const struct route *r = routes(); r->method != NULL; r++) {

@@ -207,3 +207,16 @@ Test(rapi_wanted, a_new_one_is_created)
 	free(o.changes);
 	free(o.ops);
 }
+
+Test(rapi_wanted, a_new_one_without_an_os_is_started_by_itself)
+{
+	struct outcome o =
+		compare(NULL, "{\"os\": \"noop\", \"state\": \"running\","
+			      " \"no_install\": true, \"disks\": []}");
+
+	cr_assert_eq(o.rc, 0);
+	cr_assert_not_null(strstr(o.ops, "\"start\":false"));
+	cr_assert_not_null(strstr(o.ops, "\"OP_INSTANCE_STARTUP\""));
+	free(o.changes);
+	free(o.ops);
+}

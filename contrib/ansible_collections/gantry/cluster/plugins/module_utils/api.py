@@ -131,14 +131,30 @@ class Api(object):
         """Submit the step's job and wait for its end: the job."""
         end = time.time() + limit_s
         answer = self.request(step.method, step.path, step.body, step.query,
-                              {"Prefer": "wait=%d" % min(WAIT_S, limit_s)})
-        job = answer.get("id") if isinstance(answer, dict) else int(answer)
-        state = answer if isinstance(answer, dict) else self.get(
-            "/2/jobs/%d" % job)
+                              prefer(limit_s))
+        if isinstance(answer, dict):
+            return self.ended(answer["id"], answer, end)
+        return self.ended(int(answer), None, end)
+
+    def want(self, path, body, limit_s):
+        """PUT a wanted state: the answer, after the end of its job; limit_s
+        None: with its plan, nothing is done."""
+        if limit_s is None:
+            return self.request("PUT", path, body)
+        end = time.time() + limit_s
+        answer = self.request("PUT", path, body, [("apply", "1")],
+                              prefer(limit_s))
+        if "job" in answer:
+            self.ended(answer["job"], answer.get("ended"), end)
+        return answer
+
+    def ended(self, job, state, end):
+        """The job when it has ended well; state: what is known of it."""
+        state = state or self.get("/2/jobs/%d" % job)
         while state["status"] not in FINAL:
             if time.time() > end:
-                raise ApiError("Job %d has not ended within %d s; it goes on"
-                               % (job, limit_s))
+                raise ApiError("Job %d has not ended in time; it goes on"
+                               % job)
             time.sleep(POLL_S)
             state = self.get("/2/jobs/%d" % job)
         if state["status"] != "success":
@@ -146,6 +162,10 @@ class Api(object):
                 job, ", ".join(state.get("summary", [])), state["status"],
                 why(state)))
         return state
+
+
+def prefer(limit_s):
+    return {"Prefer": "wait=%d" % max(0, min(WAIT_S, limit_s))}
 
 
 def why(job):
@@ -228,14 +248,19 @@ def tag_steps(what, path, wanted, present):
     return steps
 
 
-def object_module(folder, steps_for, **options):
-    """A module about an object that has a name below `folder`, a path of the
-    API.  steps_for(api, params, path, present) are its steps; present: the
-    object as it is, None if it is not there."""
+def module_of(**options):
+    """A module about an object that has a name and tags."""
     spec = {}
     for more in (OPTIONS, JOB_OPTIONS, NAME, TAGS, options):
         spec.update(more)
-    module = AnsibleModule(supports_check_mode=True, argument_spec=spec)
+    return AnsibleModule(supports_check_mode=True, argument_spec=spec)
+
+
+def object_module(folder, steps_for, **options):
+    """Of one that has its name below `folder`, a path of the API.
+    steps_for(api, params, path, present) are its steps; present: the object as
+    it is, None if it is not there."""
+    module = module_of(**options)
     path = folder + name_in_path(module.params["name"])
     try:
         api = Api(module.params)

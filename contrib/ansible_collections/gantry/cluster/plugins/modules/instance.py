@@ -10,7 +10,8 @@ module: instance
 short_description: Instances of a cluster
 description:
   - Makes, changes, starts, stops and removes instances.
-  - What is not given stays as it is. In check mode the cluster plans the jobs.
+  - What is not given stays as it is. The cluster finds the difference, and makes it go
+    away by one job; in check mode it plans that job.
 options:
   name:
     description: Name of the instance.
@@ -19,23 +20,27 @@ options:
   state:
     description:
       - C(present) and C(absent) say whether it is there; a new one is not started.
-      - C(started) and C(stopped) make it, too, if need be.
+      - C(started), C(stopped) and C(offline) make it, too, if need be.
       - C(restarted) reboots it, each time.
-    choices: [present, absent, started, stopped, restarted]
+    choices: [present, absent, started, stopped, offline, restarted]
     default: present
     type: str
   os:
-    description: OS definition, with which a new one is installed.
+    description: OS definition, with which a new one is installed; one that is there is not installed again.
     type: str
   disk_template:
-    description: Where the disks of a new one lie.
+    description: Where the disks lie.
     type: str
   disks:
     description:
       - The disks, each with its I(size) in MiB or with a unit, and what else the API takes.
-      - Disks grow and are added; they neither shrink nor go.
+      - Disks grow and are added; they do not shrink, and go only with I(remove_disks).
     type: list
     elements: dict
+  remove_disks:
+    description: Whether disks behind the last of I(disks) are removed, with their data.
+    type: bool
+    default: false
   nics:
     description:
       - All NICs, each with C(ip), C(mac), C(mode), C(link), C(network), C(name).
@@ -49,7 +54,7 @@ options:
     description: Parameters of the hypervisor.
     type: dict
   osparams:
-    description: Parameters of the OS definition, of a new one.
+    description: Parameters of the OS definition.
     type: dict
   hypervisor:
     description: The hypervisor of a new one.
@@ -97,11 +102,15 @@ EXAMPLES = r"""
 
 RETURN = r"""
 steps:
-  description: What was done, or would be, in words.
+  description: What was done, or would be: the opcodes of the job.
+  type: list
+  returned: always
+difference:
+  description: What differed, each with I(what), I(from) and I(to).
   type: list
   returned: always
 plan:
-  description: In check mode, the plan of each step.
+  description: In check mode the plan of the job, if there would be one.
   type: list
   returned: in check mode
 object:
@@ -111,153 +120,77 @@ object:
 """
 
 from ansible_collections.gantry.cluster.plugins.module_utils.api import (
-    ApiError, Step, differences, object_module, same, size_mib, tag_steps)
+    Api, ApiError, Step, module_of, name_in_path)
 
-# What a new instance takes as it is given.
-CREATION = ("disk_template", "hypervisor", "pnode", "snode", "iallocator",
-            "group_name", "beparams", "hvparams", "osparams", "tags")
-# The members of a NIC, and where an instance has them.
-NIC = {"ip": "nic.ips", "mac": "nic.macs", "mode": "nic.modes",
-       "link": "nic.links", "network": "nic.networks.names",
-       "name": "nic.names"}
-CHOSEN_ONCE = ("pool", "auto", "generate")
-
-
-def creation(params):
-    body = {"__version__": 1, "mode": "create", "name": params["name"],
-            "os_type": params["os"],
-            "disks": [disk_of(disk) for disk in params["disks"] or []],
-            "nics": params["nics"] or [],
-            "start": params["state"] in ("started", "restarted"),
-            "no_install": params["no_install"],
-            "ip_check": params["ip_check"],
-            "name_check": params["name_check"]}
-    if params["no_install"]:
-        body["start"] = False
-    for key in CREATION:
-        if params[key] is not None:
-            body[key] = params[key]
-    return Step("create " + params["name"], "POST", "/2/instances", body)
+# What the API takes as it is given, of every instance.
+AS_GIVEN = ("os", "disk_template", "disks", "nics", "beparams", "hvparams",
+            "osparams", "tags", "hypervisor")
+# Only of a new one.
+CREATION = ("pnode", "snode", "iallocator", "group_name", "no_install",
+            "ip_check", "name_check")
+STATES = {"present": "present", "absent": "absent", "started": "running",
+          "restarted": "running", "stopped": "stopped", "offline": "offline"}
 
 
-def disk_of(disk):
-    return dict(disk, size=size_mib(disk["size"]))
-
-
-def disk_steps(path, wanted, present):
-    if wanted is None:
-        return []
-    sizes = present["disk.sizes"]
-    if len(wanted) < len(sizes):
-        raise ApiError("%s has %d disks, and only %d are asked for; remove "
-                       "disks by hand" % (present["name"], len(sizes),
-                                          len(wanted)))
-    steps = []
-    for number, disk in enumerate(wanted):
-        size = size_mib(disk["size"])
-        if number >= len(sizes):
-            steps.append(Step("add disk %d" % number, "PUT", path + "/modify",
-                              {"disks": [["add", number, disk_of(disk)]]}))
-        elif size > sizes[number]:
-            steps.append(Step("grow disk %d" % number, "POST",
-                              "%s/disk/%d/grow" % (path, number),
-                              {"amount": size, "absolute": True}))
-        elif size < sizes[number]:
-            raise ApiError("Disk %d of %s has %d MiB, and disks do not shrink"
-                           % (number, present["name"], sizes[number]))
-    return steps
-
-
-def nic_changes(wanted, present):
-    """As a modification takes them."""
-    if wanted is None:
-        return []
-    there = len(present["nic.macs"])
-    changes = []
-    for number, nic in enumerate(wanted):
-        if number >= there:
-            changes.append(["add", number, nic])
-            continue
-        changed = {}
-        for key, value in nic.items():
-            values = present.get(NIC.get(key, ""), [])
-            now = values[number] if number < len(values) else None
-            if value in CHOSEN_ONCE and now:
-                continue
-            if not same(value, now):
-                changed[key] = value
-        if changed:
-            changes.append(["modify", number, changed])
-    # From the end, so that the others keep their numbers.
-    for number in range(there - 1, len(wanted) - 1, -1):
-        changes.append(["remove", number, {}])
-    return changes
-
-
-def change_steps(path, params, present):
-    body = {}
-    beparams = differences(params["beparams"], present["beparams"])
-    hvparams = differences(params["hvparams"], present["hvparams"])
-    if beparams:
-        body["beparams"] = beparams
-    if hvparams:
-        body["hvparams"] = hvparams
-    if params["os"] and params["os"] != present["os"]:
-        body["os_name"] = params["os"]
-    nics = nic_changes(params["nics"], present)
-    # Several at once are one job each: the cluster takes either one addition
-    # or removal, or modifications.
-    moves = [one for one in nics if one[0] != "modify"]
-    modified = [one for one in nics if one[0] == "modify"]
-    if modified:
-        body["nics"] = modified
-    steps = []
-    if body:
-        steps.append(Step("modify " + params["name"], "PUT", path + "/modify",
-                          body))
-    for one in moves:
-        steps.append(Step("%s NIC %d" % (one[0], one[1]), "PUT",
-                          path + "/modify", {"nics": [one]}))
-    return steps + disk_steps(path, params["disks"], present)
-
-
-def power_steps(path, name, state, present):
-    if state == "restarted" and present["admin_state"] == "up":
-        return [Step("reboot " + name, "POST", path + "/reboot")]
-    if state in ("started", "restarted") and not present["oper_state"]:
-        return [Step("start " + name, "PUT", path + "/startup")]
-    if state == "stopped" and (present["admin_state"] == "up" or
-                               present["oper_state"]):
-        return [Step("stop " + name, "PUT", path + "/shutdown")]
-    return []
-
-
-def steps_for(_api, params, path, present):
+def wanted(params, present):
+    """The state as the API takes it."""
+    body = {"state": STATES[params["state"]]}
     if params["state"] == "absent":
-        return [Step("remove " + params["name"], "DELETE", path)] \
-            if present else []
+        return body
     if not present:
         if not params["os"] or not params["disk_template"]:
             raise ApiError("There is no instance %s; a new one needs os and "
                            "disk_template" % params["name"])
-        steps = [creation(params)]
-        if params["no_install"] and params["state"] in ("started",
-                                                         "restarted"):
-            steps.append(Step("start " + params["name"], "PUT",
-                              path + "/startup"))
-        return steps
-    return (change_steps(path, params, present) +
-            tag_steps(params["name"], path, params["tags"], present["tags"]) +
-            power_steps(path, params["name"], params["state"], present))
+        if params["state"] == "present":
+            body["state"] = "stopped"
+        body.update(disks=[], nics=[])
+        body.update((key, params[key]) for key in CREATION
+                    if params[key] is not None)
+    body.update((key, params[key]) for key in AS_GIVEN
+                if params[key] is not None)
+    if params["remove_disks"]:
+        body["remove"] = True
+    return body
+
+
+def reboots(params, present):
+    return params["state"] == "restarted" and present and \
+        present["admin_state"] == "up" and present["oper_state"]
+
+
+def run(module):
+    params = module.params
+    api = Api(params)
+    name = name_in_path(params["name"])
+    present = api.find("/2/instances/" + name)
+    answer = api.want("/gantry/1/instances/" + name, wanted(params, present),
+                      None if module.check_mode else params["job_timeout"])
+    result = {"changed": bool(answer["ops"]),
+              "difference": answer["difference"],
+              "steps": [op["OP_ID"] for op in answer["ops"]]}
+    plans = [answer["plan"]] if "plan" in answer else []
+    if reboots(params, present):
+        step = Step("reboot", "POST", "/2/instances/%s/reboot" % name)
+        result["changed"] = True
+        result["steps"].append("OP_INSTANCE_REBOOT")
+        if module.check_mode:
+            plans.append(api.plan(step))
+        else:
+            api.run(step, params["job_timeout"])
+    if module.check_mode:
+        result["plan"] = plans
+    result["object"] = api.find("/2/instances/" + name)
+    module.exit_json(**result)
 
 
 def main():
-    object_module(
-        "/2/instances/", steps_for,
+    module = module_of(
         state={"type": "str", "default": "present", "choices": [
-            "present", "absent", "started", "stopped", "restarted"]},
+            "present", "absent", "started", "stopped", "offline",
+            "restarted"]},
         os={"type": "str"}, disk_template={"type": "str"},
         disks={"type": "list", "elements": "dict"},
+        remove_disks={"type": "bool", "default": False},
         nics={"type": "list", "elements": "dict"},
         beparams={"type": "dict"}, hvparams={"type": "dict"},
         osparams={"type": "dict"}, hypervisor={"type": "str"},
@@ -266,7 +199,10 @@ def main():
         no_install={"type": "bool", "default": False},
         ip_check={"type": "bool", "default": False},
         name_check={"type": "bool", "default": False})
-
+    try:
+        run(module)
+    except (ApiError, ValueError, KeyError) as err:
+        module.fail_json(msg=str(err))
 
 
 if __name__ == "__main__":
