@@ -183,7 +183,7 @@ static int console(struct cli *cli, struct error *err)
 	return node == NULL ? -1 : v->kind->console(v, node, err);
 }
 
-char **vcluster_command(const struct cli *cli, int *ret_n)
+char **power_words(const struct cli *cli, int *ret_n)
 {
 	int first = cli->n_args > 2 && str_eq(cli->args[2], "--") ? 3 : 2;
 
@@ -217,7 +217,7 @@ static int ssh(struct cli *cli, struct error *err)
 	auto_vcluster struct vcluster *v = NULL;
 	const struct vcluster_node *node = find(cli, &v, err);
 	int n;
-	char **words = vcluster_command(cli, &n);
+	char **words = power_words(cli, &n);
 
 	if (node == NULL)
 		return -1;

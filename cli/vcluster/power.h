@@ -23,7 +23,7 @@ int power_options(const struct cli *cli, struct vcluster_options *ret,
 
 /* The command of "exec" and "ssh" behind folder and node, with or without a
  * "--" before it; NULL ends it. */
-char **vcluster_command(const struct cli *cli, int *ret_n);
+char **power_words(const struct cli *cli, int *ret_n);
 
 /* The list of nodes that are hosts; the exit code. */
 int power_list(const struct cli *cli, struct vcluster *v);

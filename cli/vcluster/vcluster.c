@@ -263,7 +263,7 @@ static int exec(struct cli *cli, struct error *err)
 	auto_free char *search =
 		xprintf("%s:%s", folder, old == NULL ? "/usr/bin:/bin" : old);
 	int n;
-	char **argv = vcluster_command(cli, &n);
+	char **argv = power_words(cli, &n);
 
 	if (node == NULL)
 		return -1;
