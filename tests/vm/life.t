@@ -44,6 +44,9 @@ lap "verified"
 
 # --- guests ---
 succeeds "a container of LXC on a logical volume" guest_add c1 lxc -t plain -n node2
+is "$(on node2 sh -c 'cat /sys/fs/cgroup$(sed s/^0::// \
+    /proc/$(lxc-info -P /var/run/ganeti/lxc/instance -n c1 -H -p)/cgroup)/memory.max')" \
+    $((32 * 1024 * 1024)) "whose memory has a limit, by cgroup v2"
 succeeds "a chroot" guest_add h1 chroot -t file -n node3 --no-nics
 succeeds "a machine of KVM on a mirrored disk" guest_add k1 kvm -t drbd -n node2:node3
 counts() { # NODE N
