@@ -6,8 +6,7 @@
  * being made: hundreds of handshakes at the same time would all run into their
  * time limit.  The slot is free again when the request has been sent, or after
  * SLOT_MS: a node that is dead then waits for the network only, and holds up
- * nobody.  A host that has taken the connection is there and has much to do,
- * which more of them would only make worse: it has SLOT_BUSY_MS.
+ * nobody.
  *
  * Some work must not be done in curl's callbacks (curl is not reentrant), and
  * some curl wants done "in 0 ms"; an idle handle does both. */
@@ -28,7 +27,6 @@
 #include "lib/event/tls.h"
 
 #define SLOT_MS 250
-#define SLOT_BUSY_MS 1500
 #define CONNECT_TIMEOUT_MS 5000
 /* A call may take a day, and a host that loses its power meanwhile sends
  * nothing.  So TCP probes a silent host after SILENCE_S and then every PROBE_S.
@@ -69,8 +67,7 @@ struct request {
 	size_t body_len;
 	struct buf reply;
 	unsigned connect_timeout_ms, timeout_ms;
-	bool setting_up, is_busy, too_long, bad_address;
-	int fd; /* of its connection, while it is being set up; -1: none yet */
+	bool setting_up, too_long, bad_address;
 	struct timer deadline, slot;
 	char text[CURL_ERROR_SIZE];
 	void (*on_reply)(void *arg, int status, const char *body, size_t len,
@@ -102,29 +99,9 @@ static void slot_release(struct request *r)
 		wake(r->client);
 }
 
-/* Whether the host has taken the connection: its socket is open as long as it
- * is being set up. */
-static bool is_taken(const struct request *r)
-{
-	struct tcp_info info = {0};
-	socklen_t len = sizeof(info);
-
-	return r->fd >= 0 &&
-	       getsockopt(r->fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0 &&
-	       info.tcpi_state == TCP_ESTABLISHED;
-}
-
 static void on_slot(struct timer *t)
 {
-	struct request *r = container_of(t, struct request, slot);
-
-	if (r->is_busy || !is_taken(r)) {
-		slot_release(r);
-		return;
-	}
-	r->is_busy = true;
-	timer_start(&r->slot,
-		    clock_mono_us() + (SLOT_BUSY_MS - SLOT_MS) * 1000);
+	slot_release(container_of(t, struct request, slot));
 }
 
 /* curl calls this when it is connected and about to send the request. */
@@ -141,11 +118,10 @@ static int on_connected(void *arg, char *ip, char *local_ip, int port,
 
 static int on_socket_made(void *arg, curl_socket_t fd, curlsocktype purpose)
 {
-	struct request *r = arg;
 	unsigned ms = LOST_S * 1000;
 
+	(void)arg;
 	(void)purpose;
-	r->fd = fd;
 	return setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof(ms)) ==
 			       0
 		       ? CURL_SOCKOPT_OK
@@ -216,14 +192,12 @@ static void start(struct request *r)
 			 (long)r->connect_timeout_ms);
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, r);
 	curl_easy_setopt(easy, CURLOPT_PREREQDATA, r);
-	curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, r);
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, r->text);
 	curl_easy_setopt(easy, CURLOPT_PRIVATE, r);
 	list_remove(&r->link);
 	list_append(&c->running, &r->link);
 	c->setting_up++;
 	r->setting_up = true;
-	r->fd = -1;
 	timer_start(&r->slot, clock_mono_us() + SLOT_MS * 1000);
 	if (curl_multi_add_handle(c->multi, easy) != CURLM_OK)
 		abort(); /* out of memory */

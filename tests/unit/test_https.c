@@ -450,51 +450,6 @@ Test(https, dead_nodes_hold_nobody_up)
 	close(fd);
 }
 
-/* Of hosts that are there but slow, not more than are good for this one are
- * called at once. */
-Test(https, slow_nodes_take_turns)
-{
-	enum { SLOW = 3 * HTTPS_HANDSHAKES, CERTAIN_US = 1000000 };
-	static struct call slow[SLOW];
-	struct sockaddr_in address = {.sin_family = AF_INET};
-	socklen_t len = sizeof(address);
-	struct https_client *own;
-	struct error err;
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int taken[SLOW], n = 0, at_once = 0;
-	int64_t begun = clock_mono_us();
-
-	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	cr_assert_eq(bind(fd, (void *)&address, len), 0);
-	cr_assert_eq(listen(fd, SLOW), 0);
-	getsockname(fd, (void *)&address, &len);
-	own = https_client_create(pair.node, pair.ca, &err);
-	for (int i = 0; i < SLOW; i++) {
-		slow[i] = (struct call){.client = own,
-					.path = "/echo",
-					.body = "",
-					.port = ntohs(address.sin_port),
-					.timeout_ms = 50000};
-		task_spawn("slow", call_task, &slow[i]);
-	}
-	while (clock_mono_us() < begun + CERTAIN_US) {
-		int one = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
-
-		if (one >= 0)
-			taken[n++] = one;
-		uv_run(uv_default_loop(), UV_RUN_NOWAIT);
-		/* A machine that stands still for long has had its turns. */
-		if (clock_mono_us() < begun + CERTAIN_US)
-			at_once = n;
-	}
-	cr_assert_leq(at_once, HTTPS_HANDSHAKES);
-	https_client_destroy(own);
-	pair_run();
-	while (n > 0)
-		close(taken[--n]);
-	close(fd);
-}
-
 static void sequential_task(void *arg)
 {
 	unsigned *done = arg;
