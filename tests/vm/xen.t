@@ -68,7 +68,7 @@ status() { m gnt-instance list --no-headers -o pnode,status --separator=, "$1"; 
 
 succeeds "a paravirtual guest on a mirrored disk" m gnt-instance add --no-name-check --no-ip-check \
     -o noop -t drbd -s 8m -n node1:node2 -B memory=128,minmem=96,maxmem=128 \
-    -H xen-pvm:kernel_path=/srv/guests/vmlinuz,initrd_path=/srv/guests/initrd,root_path=,kernel_args="console=hvc0 quiet panic=-1 mitigations=off" \
+    -H xen-pvm:kernel_path=/srv/guests/vmlinuz,initrd_path=/srv/guests/initrd,root_path=,blockdev_prefix=xvd,kernel_args="console=hvc0 quiet panic=-1 mitigations=off" \
     p1
 succeeds "counts" until_true 180 beyond node1 3
 lap "a guest"
