@@ -44,7 +44,7 @@ END2
 "$(dirname "$0")/../lib/guest.sh" "$guests" "$guests/init" xen-netfront xen-blkfront ||
     skip_all "no kernel or busybox for the guest"
 
-vms_start --nodes 2 --second-network --disks 1g --debs "$DEBS" \
+vms_start --nodes 2 --second-network --disks 24g --debs "$DEBS" \
     --hypervisor xen-pvm,xen-hvm --enabled-disk-templates drbd,plain,diskless
 lap "two nodes of Xen are up and joined"
 like "$(m xl info)" "^xen_version *: 4" "Xen is below them"
