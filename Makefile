@@ -6,7 +6,9 @@
 #   make test-compat  only those against Ganeti's own programs
 #   make test-hosts   tests of the daemons with nodes that are hosts of their own
 #   make test-kinds   tests of the daemons with nodes of another kind (KIND=container)
-#   make test-vm  a cluster of three virtual machines, its life and its failover
+#   make test-vm  clusters of virtual machines from our packages: three, their life
+#                 and failover; two with Xen
+#   make test-xen the latter alone
 #   make test-vm-disks  LVM and DRBD on virtual machines
 #   make test-vm-faults  the same with nodes that fail (ROUNDS times)
 #   make test-live-storage  disks of running guests move (minutes)
@@ -97,6 +99,10 @@ test-hosts: deps
 	ON_HOSTS=1 meson test -C build-sim --suite daemon --no-suite hosts \
 		--print-errorlogs
 
+# Tests that are run here fail the target, with their count in the last line.
+PROVE = BIN=$(CURDIR)/$(BUILD)/bin tests/lib/prove.sh
+PROVE_DEBS = DEBS=$(CURDIR)/build-deb-out IMAGE_WAIT_S=900 $(PROVE)
+
 # The same scripts with nodes that gnt-vcluster makes: those that reach nodes only
 # by commands, and name no process and no path of this machine.
 KIND ?= container
@@ -104,38 +110,32 @@ KINDS_TESTS ?= 015-daemons 020-instances 025-commands 026-init 027-groups \
 	028-instance-disks 029-unknown 040-evacuate 042-replace-disks 050-crash \
 	070-hooks 100-failover 120-resources 127-os-params 128-cluster-nodes
 test-kinds: all
-	@for name in $(KINDS_TESTS); do echo "# $$name"; \
-		KIND=$(KIND) BIN=$(CURDIR)/$(BUILD)/bin \
-		sh tests/daemon/$$name.t || exit 1; done
+	@KIND=$(KIND) $(PROVE) $(KINDS_TESTS:%=tests/daemon/%.t)
 
 # Virtual machines with our packages: minutes, of which the first run needs five more
 # for the image, in VM_CACHE (~/.cache/gantry).
 test-vm: all deb
-	@BIN=$(CURDIR)/$(BUILD)/bin DEBS=$(CURDIR)/build-deb-out IMAGE_WAIT_S=900 \
-		sh tests/vm/life.t
+	@$(PROVE_DEBS) tests/vm/life.t tests/vm/xen.t
+
+# On those with Xen, which is emulated, a paravirtual guest lives and migrates.
+test-xen: all deb
+	@$(PROVE_DEBS) tests/vm/xen.t
 
 # Volumes and mirrors on them.
 test-vm-disks: all
-	@BIN=$(CURDIR)/$(BUILD)/bin sh tests/vm/disks.t
+	@$(PROVE) tests/vm/disks.t
 
 # The same with daemons that are killed and power that is cut, at random.
 ROUNDS ?= 30
 test-vm-faults: all
-	@BIN=$(CURDIR)/$(BUILD)/bin ROUNDS=$(ROUNDS) sh tests/vm/faults.t
+	@ROUNDS=$(ROUNDS) $(PROVE) tests/vm/faults.t
 
 # Disks of running guests on another storage, and on another node.
 test-live-storage: all
-	@BIN=$(CURDIR)/$(BUILD)/bin LIVE_STORAGE=1 sh tests/daemon/082-live-storage.t
+	@LIVE_STORAGE=1 $(PROVE) tests/daemon/082-live-storage.t
 
 test-many: all
-	@BIN=$(CURDIR)/$(BUILD)/bin sh tests/vm/many.t
-
-# Real nodes of Xen, emulated, which ../shared/testbed builds and boots: ten
-# minutes, and ten more for the first time.
-test-xen: deps-build
-	test -f build-sim/build.ninja || CC="$(CC)" meson setup build-sim
-	ninja -C build-sim tests/hv_drive
-	tests/xen/run.sh build-sim
+	@$(PROVE) tests/vm/many.t
 
 # Lines that the tests run, by room; with real processes, as most of them do.
 COVERAGE_SUITES ?= unit sim daemon compat
@@ -231,8 +231,7 @@ deb: deps-build
 
 # Needs root: the packages are installed on hosts of their own (namespaces).
 test-deb: deb
-	BIN=$(CURDIR)/$(BUILD)/bin DEBS=$(CURDIR)/build-deb-out \
-		tests/daemon/236-packages.t
+	@$(PROVE_DEBS) tests/daemon/236-packages.t
 
 # The same with Ganeti's packages before and after, on two hosts, with instances
 # that run on.
@@ -240,8 +239,7 @@ GANETI_PACKAGES = ganeti ganeti-3.0 ganeti-haskell-3.0 ganeti-htools-3.0
 test-changeover: deb
 	@rm -rf $(CURDIR)/build-deb-out/ganeti && mkdir $(CURDIR)/build-deb-out/ganeti
 	cd $(CURDIR)/build-deb-out/ganeti && apt-get -q download $(GANETI_PACKAGES)
-	BIN=$(CURDIR)/$(BUILD)/bin DEBS=$(CURDIR)/build-deb-out \
-		GANETI_DEBS=$(CURDIR)/build-deb-out/ganeti tests/packages/changeover.t
+	@GANETI_DEBS=$(CURDIR)/build-deb-out/ganeti $(PROVE_DEBS) tests/packages/changeover.t
 
 clean:
 	rm -rf build build-*

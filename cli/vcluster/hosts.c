@@ -243,6 +243,19 @@ static int stage_rapi(const struct paths *p, const struct vcluster_options *o,
 			     port, 0644, err);
 }
 
+/* A guest of xen-hvm has a screen by itself, and no cluster begins without the
+ * file of its password. */
+static int stage_screens(const struct vcluster *v, const char *root,
+			 struct error *err)
+{
+	auto_free char *password = xprintf("%s\n", v->id);
+
+	return strstr(v->hypervisor, "xen-hvm") == NULL
+		       ? 0
+		       : put(root, "/etc/ganeti/vnc-cluster-password", password,
+			     0600, err);
+}
+
 int hosts_stage(const struct vcluster *v, const struct vcluster_node *node,
 		const struct vcluster_options *o, const char *programs,
 		const char *root, struct error *err)
@@ -262,7 +275,8 @@ int hosts_stage(const struct vcluster *v, const struct vcluster_node *node,
 	if (rc < 0 || fs_mkdirs(shared, 0755, err) < 0 ||
 	    fs_mkdirs(ssh, 0700, err) < 0 ||
 	    put(root, "/etc/hosts", etc_hosts, 0644, err) < 0 ||
-	    put(root, "/etc/hostname", hostname, 0644, err) < 0)
+	    put(root, "/etc/hostname", hostname, 0644, err) < 0 ||
+	    stage_screens(v, root, err) < 0)
 		return -1;
 	return stage_ssh(v, node, programs, root, err);
 }

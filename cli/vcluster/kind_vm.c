@@ -19,7 +19,7 @@
 #include "lib/ssh/ssh.h"
 
 #define VMS_MAX 32
-#define BOOT_US (300 * (int64_t)1000000) /* emulated, on a busy machine */
+#define BOOT_US (900 * (int64_t)1000000) /* emulated, on a busy machine */
 #define POLL_NS (100 * 1000 * 1000)
 #define LOG_MAX (4 * 1024 * 1024)
 

@@ -14,6 +14,7 @@
 #include "cli/frame/tools.h"
 #include "cli/vcluster/hosts.h"
 #include "cli/vcluster/kind.h"
+#include "cli/vcluster/vm.h"
 #include "lib/base/array.h"
 #include "lib/base/mem.h"
 #include "lib/base/str.h"
@@ -28,8 +29,9 @@ const struct opt power_memory = {
 	.name = "memory",
 	.kind = KIND_SIZE,
 	.arg = "SIZE",
-	.help = "The memory of a node that is a virtual machine (384m); what a "
-		"container may use at most (no limit)",
+	.help = "The memory of a node that is a virtual machine (384m; with "
+		"Xen "
+		"768m); what a container may use at most (no limit)",
 };
 
 const struct opt power_disks = {
@@ -115,9 +117,10 @@ int power_options(const struct cli *cli, struct vcluster_options *ret,
 		  struct error *err)
 {
 	static const struct opt *const own[] = {POWER_OPTIONS};
-	int64_t memory = cli_given(cli, &power_memory)
-				 ? cli_count(cli, &power_memory)
-				 : ret->kind->memory_mib;
+	int64_t memory =
+		cli_given(cli, &power_memory)	? cli_count(cli, &power_memory)
+		: vm_wants_xen(ret->hypervisor) ? VM_XEN_MEMORY_MIB
+						: ret->kind->memory_mib;
 
 	for (size_t i = 0; !ret->kind->are_hosts && i < ARRAY_SIZE(own); i++)
 		if (cli_given(cli, own[i]))
@@ -180,14 +183,22 @@ static int console(struct cli *cli, struct error *err)
 	return node == NULL ? -1 : v->kind->console(v, node, err);
 }
 
+char **power_words(const struct cli *cli, int *ret_n)
+{
+	int first = cli->n_args > 2 && str_eq(cli->args[2], "--") ? 3 : 2;
+
+	*ret_n = cli->n_args - first;
+	return cli->args + first;
+}
+
 /* In a cluster of processes a login is a shell with the node's environment. */
-static int become_shell(const struct vcluster_node *node, struct cli *cli,
+static int become_shell(const struct vcluster_node *node, char **words, int n,
 			struct error *err)
 {
 	const char *shell = getenv("SHELL");
 	char *bare[] = {mem_unconst(str_empty(shell) ? "/bin/sh" : shell),
 			NULL};
-	char **argv = cli->n_args > 2 ? cli->args + 2 : bare;
+	char **argv = n > 0 ? words : bare;
 	auto_free char *programs = hosts_programs();
 	const char *old = getenv("PATH");
 	auto_free char *search =
@@ -205,12 +216,13 @@ static int ssh(struct cli *cli, struct error *err)
 {
 	auto_vcluster struct vcluster *v = NULL;
 	const struct vcluster_node *node = find(cli, &v, err);
+	int n;
+	char **words = power_words(cli, &n);
 
 	if (node == NULL)
 		return -1;
-	return v->kind->are_hosts ? v->kind->ssh(v, node, cli->args + 2,
-						 cli->n_args - 2, err)
-				  : become_shell(node, cli, err);
+	return v->kind->are_hosts ? v->kind->ssh(v, node, words, n, err)
+				  : become_shell(node, words, n, err);
 }
 
 /* --- partitions --- */
@@ -439,5 +451,6 @@ const struct cli_command power_ssh = {
 	.help = "Log in to the node as its admin, or run a command there",
 	.min_args = 2,
 	.max_args = -1,
+	.ends_options = true,
 	.run = ssh,
 };

@@ -21,6 +21,10 @@ extern const struct opt power_memory, power_disks, power_second, power_cache,
 int power_options(const struct cli *cli, struct vcluster_options *ret,
 		  struct error *err);
 
+/* The command of "exec" and "ssh" behind folder and node, with or without a
+ * "--" before it; NULL ends it. */
+char **power_words(const struct cli *cli, int *ret_n);
+
 /* The list of nodes that are hosts; the exit code. */
 int power_list(const struct cli *cli, struct vcluster *v);
 

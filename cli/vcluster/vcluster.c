@@ -38,14 +38,15 @@ static const struct opt opt_hypervisor = {
 	.arg = "NAME[,NAME...]",
 	.help = "The hypervisors of its instances, the first by itself (fake); "
 		"nodes that are processes have fake or kvm, hosts also lxc and "
-		"chroot",
+		"chroot, virtual machines also xen-pvm and xen-hvm",
 };
 
-/* What a node of a test cluster can be.  None has Xen below it. */
+/* What a node of a test cluster can have: each kind some more. */
 static bool can_have(const struct vcluster_kind *kind, const char *name)
 {
-	static const char *const all[] = {"fake", "kvm", "lxc", "chroot"};
-	size_t n = kind->are_hosts ? ARRAY_SIZE(all) : 2;
+	static const char *const all[] = {"fake",   "kvm",     "lxc",
+					  "chroot", "xen-pvm", "xen-hvm"};
+	size_t n = kind == &kind_vm ? ARRAY_SIZE(all) : kind->are_hosts ? 4 : 2;
 
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(all[i], name) == 0)
@@ -261,13 +262,14 @@ static int exec(struct cli *cli, struct error *err)
 	const char *old = getenv("PATH");
 	auto_free char *search =
 		xprintf("%s:%s", folder, old == NULL ? "/usr/bin:/bin" : old);
-
-	auto_free char **argv =
-		xcalloc((size_t)cli->n_args, sizeof(*argv)); /* ends in NULL */
+	int n;
+	char **argv = power_words(cli, &n);
 
 	if (node == NULL)
 		return -1;
-	memcpy(argv, cli->args + 2, (size_t)(cli->n_args - 2) * sizeof(*argv));
+	if (n == 0)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "There is no command to run");
 	if (v->kind->are_hosts)
 		return v->kind->exec(v, node, (const char *const *)argv, err);
 	setenv("GANETI_ROOTDIR", node->paths->root, 1);
@@ -275,7 +277,7 @@ static int exec(struct cli *cli, struct error *err)
 	setenv("PATH", search, 1);
 	execvp(argv[0], argv);
 	return error_set(err, ERR_SYSTEM, ECODE_ENVIRON, "Cannot run %s: %m",
-			 cli->args[2]);
+			 argv[0]);
 }
 
 static void list_data(const struct cli *cli, const struct vcluster *v,
@@ -407,6 +409,7 @@ static const struct cli_command exec_command = {
 	.help = "Run the command with the environment of the node",
 	.min_args = 3,
 	.max_args = -1,
+	.ends_options = true,
 	.run = exec,
 };
 

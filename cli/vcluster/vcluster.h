@@ -170,7 +170,10 @@ int vcluster_create(struct vcluster_options *o, struct error *err);
 int vcluster_run_jobs(const struct vcluster *v, json_t *jobs STEALS,
 		      struct error *err);
 
-/* End all daemons and guests of a node that is a folder, at once. */
+/* --- vcluster_end.c --- */
+
+/* End all daemons and guests of a node that is a folder, at once, as a power
+ * cut does: what lies in /run is gone, too. */
 int vcluster_crash(struct vcluster *v, const struct vcluster_node *node,
 		   struct error *err);
 

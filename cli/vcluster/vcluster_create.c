@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Making and taking down a virtual cluster. */
+/* Making a virtual cluster. */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,10 +20,8 @@
 #include "lib/json/json.h"
 #include "lib/model/opcode/opcode.h"
 
-/* The time in which the kernel frees the memory of a big guest. */
-#define GUEST_END_US 5000000
-#define WAIT_S 60    /* for the job that adds a node, and for guests to end */
-#define ADDED_MAX 64 /* by jobs, as the commands do it */
+#define WAIT_S 60	 /* for the job that adds a node */
+#define ADDED_MAX 64	 /* by jobs, as the commands do it */
 #define ADDED_OF_MORE 12 /* of more than these: more than the candidates */
 #define POLL_NS (5 * 1000 * 1000)
 #define SHARED_DIR "/srv/ganeti/shared-file-storage"
@@ -454,95 +451,4 @@ int vcluster_create(struct vcluster_options *o, struct error *err)
 	}
 	vcluster_free(v);
 	return rc;
-}
-
-/* --- the end --- */
-
-/* Whether the process belongs to this root (its command line names it). */
-static bool is_guest_of(pid_t pid, const char *root)
-{
-	auto_free char *file = xprintf("/proc/%d/cmdline", (int)pid);
-	struct error err;
-	size_t len = 0;
-	auto_free char *text = fs_read(file, 1024 * 1024, &len, &err);
-
-	return text != NULL && memmem(text, len, root, strlen(root)) != NULL;
-}
-
-/* End the guests whose pid files the node daemon wrote. */
-static void end_guests(const struct vcluster_node *node)
-{
-	auto_free char *folder =
-		xprintf("%s/pid", path(node->paths, PATH_KVM_HYPERVISOR_DIR));
-	auto_strv struct strv names = {0};
-	struct error err;
-
-	if (!fs_is_dir(folder) || fs_list(folder, &names, &err) < 0)
-		return;
-	for (size_t i = 0; i < names.n; i++) {
-		auto_free char *file = xprintf("%s/%s", folder, names.items[i]);
-		auto_free char *text = fs_read(file, 100, NULL, &err);
-		int64_t pid = 0;
-		int64_t deadline = clock_mono_us() + GUEST_END_US;
-
-		if (text == NULL)
-			continue;
-		text[strcspn(text, "\n")] = '\0';
-		if (!str_to_int64(text, &pid) || pid <= 1 ||
-		    !is_guest_of((pid_t)pid, node->paths->root))
-			continue;
-		kill((pid_t)pid, SIGKILL);
-		while (is_guest_of((pid_t)pid, node->paths->root) &&
-		       clock_mono_us() < deadline)
-			nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
-	}
-}
-
-int vcluster_crash(struct vcluster *v, const struct vcluster_node *node,
-		   struct error *err)
-{
-	char *words[] = {node->name, NULL};
-	int rc = vcluster_stop(v, words, 1, true, err);
-
-	end_guests(node);
-	return rc;
-}
-
-static int stop_all(struct vcluster *v, struct error *err)
-{
-	int rc = vcluster_stop(v, NULL, 0, true, err);
-
-	for (size_t i = 0; i < v->n; i++)
-		end_guests(&v->nodes[i]);
-	return rc;
-}
-
-static int remove_node(const struct vcluster *v,
-		       const struct vcluster_node *node, struct error *err)
-{
-	(void)v;
-	return fs_remove_tree(node->paths->root, err);
-}
-
-int vcluster_destroy(struct vcluster *v, struct error *err)
-{
-	auto_free char *shared = xprintf("%s/shared-file-storage", v->dir);
-	auto_free char *state = xprintf("%s/vcluster.json", v->dir);
-	auto_free char *machine = xprintf("%s/.machine", v->dir);
-
-	if (v->kind->are_hosts ? v->kind->remove(v, err) < 0
-			       : stop_all(v, err) < 0)
-		return -1;
-	if (fs_remove_tree(machine, err) < 0)
-		return -1;
-	if (vcluster_each(v, 0, remove_node, err) < 0)
-		return -1;
-	if (fs_remove_tree(shared, err) < 0 || fs_remove(state, err) < 0)
-		return -1;
-	/* The folder stays if it contains other files. */
-	if (rmdir(v->dir) < 0 && errno != ENOTEMPTY && errno != EEXIST)
-		return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
-				 "Cannot remove %s: %s", v->dir,
-				 strerror(errno));
-	return 0;
 }

@@ -2,8 +2,10 @@
 /* The same for many nodes, by a few processes side by side.  What is done are
  * small files, each of which waits for the disk; disks do many of these at
  * once. */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "cli/remote/run.h"
@@ -27,6 +29,8 @@ static _Noreturn void work(const struct vcluster *v, size_t first,
 {
 	struct error err;
 
+	/* A command that was killed makes nothing behind its destroy. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (do_share(v, first, WORKERS, fn, &err) == 0)
 		_exit(0);
 	/* Shorter than what a pipe takes as a whole. */

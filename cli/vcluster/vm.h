@@ -18,10 +18,15 @@
 #include "lib/base/error.h"
 
 #define VM_MEMORY_MIB 384
+#define VM_XEN_MEMORY_MIB 768 /* half of it is for guests */
 #define VM_DISK_MIB 4096
 #define VM_PROGRAMS "/opt/gantry/bin" /* in the machine */
 
 /* --- vm_image.c --- */
+
+/* Whether one of these names is a hypervisor of Xen, which then boots below the
+ * node's kernel. */
+bool vm_wants_xen(const char *hypervisors);
 
 /* Find the image for these options, or build it; its folder, to be freed. */
 char *vm_image(const struct vcluster_options *o, struct error *err);
@@ -34,8 +39,9 @@ int vm_disks(const struct vcluster *v, const struct vcluster_options *o,
 /* --- vm_accel.c --- */
 
 /* How QEMU runs this image here: "kvm" where it does, else "tcg,...".  Tried
- * once after each start of this machine, and noted beside the image. */
-const char *vm_accel(const char *image);
+ * once after each start of this machine, and noted beside the image.  has_xen:
+ * a Xen and its guests are run by it. */
+const char *vm_accel(const char *image, bool has_xen);
 
 /* --- vm_qemu.c --- */
 

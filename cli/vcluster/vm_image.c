@@ -37,6 +37,14 @@ static int run(const char *const *argv, char **ret_output, struct error *err)
 
 /* --- the image --- */
 
+bool vm_wants_xen(const char *hypervisors)
+{
+	auto_strv struct strv names = {0};
+
+	str_split(&names, hypervisors, ',');
+	return strv_has(&names, "xen-pvm") || strv_has(&names, "xen-hvm");
+}
+
 static char *cache_folder(const struct vcluster_options *o)
 {
 	const char *cache = getenv("XDG_CACHE_HOME");
@@ -56,8 +64,11 @@ char *vm_image(const struct vcluster_options *o, struct error *err)
 	auto_free char *programs = hosts_programs();
 	auto_free char *output = NULL;
 	auto_strv struct strv lines = {0};
-	const char *const argv[] = {builder, cache, programs,
+	const char *const argv[] = {builder,
+				    cache,
+				    programs,
 				    o->packages == NULL ? "" : o->packages,
+				    vm_wants_xen(o->hypervisor) ? "xen" : NULL,
 				    NULL};
 
 	if (fs_mkdirs(cache, 0755, err) < 0 || run(argv, &output, err) < 0)

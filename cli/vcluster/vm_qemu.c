@@ -189,13 +189,47 @@ static void add_nics(const struct vcluster *v, const struct vcluster_node *node,
 	add(argv, "-device", "virtio-net-pci,netdev=admin,romfile=");
 }
 
-static void add_machine(const struct vcluster *v,
-			const struct vcluster_node *node, struct strv *argv)
+/* The words of a kernel of a node.  The TSC of an emulated processor on a busy
+ * machine runs wrong now and then. */
+#define KERNEL_WORDS                                                           \
+	"quiet panic=-1 mitigations=off random.trust_cpu=on apparmor=0 "       \
+	"net.ifnames=0"
+
+/* Xen is started as one kernel, and gets that of the node as another file,
+ * with its words behind its name. */
+static void add_xen(const struct vcluster *v, struct strv *argv)
+{
+	auto_free char *xen = xprintf("%s/xen", v->image);
+	auto_free char *files =
+		xprintf("%s/dom0 console=hvc0 " KERNEL_WORDS ",%s/initrd.gz",
+			v->image, v->image);
+	int own = v->memory_mib / 2;
+	auto_free char *words =
+		xprintf("console=com1 noreboot dom0_mem=%dM,max:%dM "
+			"dom0_max_vcpus=1 spec-ctrl=no xpti=0 loglvl=warning",
+			own, own);
+
+	add(argv, "-kernel", xen);
+	add(argv, "-append", words);
+	add(argv, "-initrd", files);
+}
+
+static void add_kernel(const struct vcluster *v, struct strv *argv)
 {
 	auto_free char *kernel = xprintf("%s/vmlinuz", v->image);
 	auto_free char *initrd = xprintf("%s/initrd.gz", v->image);
+
+	add(argv, "-kernel", kernel);
+	add(argv, "-initrd", initrd);
+	add(argv, "-append", "console=ttyS0 clocksource=acpi_pm " KERNEL_WORDS);
+}
+
+static void add_machine(const struct vcluster *v,
+			const struct vcluster_node *node, struct strv *argv)
+{
 	auto_free char *memory = xprintf("%d", v->memory_mib);
-	const char *accel = vm_accel(v->image);
+	bool has_xen = vm_wants_xen(v->hypervisor);
+	const char *accel = vm_accel(v->image, has_xen);
 
 	add(argv, "-name", node->name);
 	add(argv, "-accel", accel);
@@ -208,13 +242,10 @@ static void add_machine(const struct vcluster *v,
 	add(argv, "-rtc", "base=utc");
 	strv_add(argv, "-nodefaults");
 	strv_add(argv, "-no-user-config");
-	add(argv, "-kernel", kernel);
-	add(argv, "-initrd", initrd);
-	/* The TSC of an emulated processor on a busy machine runs wrong now and
-	 * then. */
-	add(argv, "-append",
-	    "console=ttyS0 quiet panic=-1 mitigations=off "
-	    "random.trust_cpu=on apparmor=0 clocksource=acpi_pm net.ifnames=0");
+	if (has_xen)
+		add_xen(v, argv);
+	else
+		add_kernel(v, argv);
 	add(argv, "-device", "virtio-rng-pci");
 }
 

@@ -11,6 +11,8 @@
 
 /* A question that is answered sooner is not worth a line in the job's log. */
 #define TELL_UNKNOWN_S 1
+/* Of a cluster of very many nodes so many are named. */
+#define TOLD_MAX 10
 
 struct wait {
 	struct lu *lu;
@@ -112,9 +114,12 @@ static void tell_call(struct wait *w, const struct old_call *call)
 static void tell_unknown(struct wait *w, const struct old_call *call)
 {
 	auto_free char *line =
-		xprintf("Waiting for node %s to say what it still executes "
-			"for a former master",
-			call->node_name);
+		w->told.n >= TOLD_MAX
+			? xstrdup("Waiting for further nodes to say what they "
+				  "still execute for a former master")
+			: xprintf("Waiting for node %s to say what it still "
+				  "executes for a former master",
+				  call->node_name);
 
 	if (call->seconds >= TELL_UNKNOWN_S)
 		tell(w, false, line);

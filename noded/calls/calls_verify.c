@@ -28,6 +28,9 @@
 /* The largest file that is compared: the configuration. */
 #define FILE_MAX (256u * 1024 * 1024)
 #define CONNECT_TIMEOUT_MS 3000
+/* So many others are tried: all of a group, unless it is a very large one,
+ * where all by all are more than one machine takes that is many nodes. */
+#define PEERS_TRIED 100
 #define SHA1_LEN 20
 
 /* A check: returns the value for its member of the answer, to be freed; NULL:
@@ -100,19 +103,33 @@ static void check_reachable(json_t *result, const json_t *node)
 	json_set_str(result, name, text);
 }
 
-/* [[[name, primary ip, secondary ip]...], ...] -> {name: problem} */
+/* The place of this node in the list; the first, if it is not in it. */
+static size_t own_place(const struct call *c, const json_t *nodes)
+{
+	const json_t *node;
+	size_t i;
+
+	json_array_foreach (json_unconst(nodes), i, node)
+		if (str_eq(json_string_value(json_array_get(node, 0)),
+			   c->paths->hostname))
+			return i;
+	return 0;
+}
+
+/* [[[name, primary ip, secondary ip]...], ...] -> {name: problem}.  Of a long
+ * list those from this node on, so that each is tried by as many. */
 static WAITS json_t *check_net(struct call *c, const json_t *what,
 			       const json_t *all_hvparams)
 {
 	auto_json json_t *nodes = json_deep_copy(json_array_get(what, 0));
-	json_t *result = json_object(), *node;
-	size_t i;
+	size_t all = json_array_size(nodes), own = own_place(c, nodes);
+	size_t n = all < PEERS_TRIED ? all : PEERS_TRIED;
+	json_t *result = json_object();
 
-	(void)c;
 	(void)all_hvparams;
 	task_leave(); /* nodes and result are ours alone */
-	json_array_foreach (nodes, i, node)
-		check_reachable(result, node);
+	for (size_t i = 0; i < n; i++)
+		check_reachable(result, json_array_get(nodes, (own + i) % all));
 	task_enter();
 	return result;
 }

@@ -52,6 +52,22 @@ like "$("$BIN/gnt-vcluster" list "$VC")" 'node3.* (-|standby) +-  ' "which list 
 succeeds "start without a name starts what the node needs" \
     "$BIN/gnt-vcluster" start "$VC" node3
 
+# Commands that all kinds have.
+is "$("$BIN/gnt-vcluster" ssh "$VC" node2 sh -c 'echo $GANETI_HOSTNAME')" \
+    node2.example.com "ssh is a shell of the node"
+add gone -t sharedfile -s 16m -n node2 >/dev/null 2>&1
+succeeds "the power of a node is cut" "$BIN/gnt-vcluster" crash "$VC" node2
+is "$(ls "$(root node2)"/var/run/ganeti/fake-hypervisor 2>/dev/null)" "" "its guests are gone"
+like "$("$BIN/gnt-vcluster" list "$VC")" 'node2.* -  ' "and its daemons"
+succeeds "it is switched on" "$BIN/gnt-vcluster" start "$VC" node2
+is "$(m gnt-instance list --no-headers -o status gone)" ERROR_down "and its guest is missed"
+m gnt-instance remove -f gone >/dev/null 2>&1
+fails "processes cannot be parted" "$BIN/gnt-vcluster" partition "$VC" node1 node2
+like "$out" "make the cluster with --kind container or --kind vm" "it says what can"
+succeeds "heal has nothing to do" "$BIN/gnt-vcluster" heal "$VC"
+fails "there is no console" "$BIN/gnt-vcluster" console "$VC" node1
+like "$out" "see its logs below" "but logs"
+
 # A daemon that was told to end finishes what it does.
 hooks=$(root node3)/etc/ganeti/hooks/node-modify-pre.d
 mkdir -p "$hooks"
@@ -109,6 +125,26 @@ for pid in $pids; do
     alive "$pid" && left=$((left + 1))
 done
 is "$left" 0 "no daemon is left"
+
+# The command itself is killed, at different times of its work.
+for mark in vcluster.json node1.example.com/var/lib/ganeti/config.data \
+    node2.example.com/var/run/ganeti/ganeti-noded.pid; do
+    VC=$(mktemp -d /tmp/gvc.XXXXXX)
+    "$BIN/gnt-vcluster" create "$VC" --nodes 3 >/dev/null 2>&1 &
+    made=$!
+    begun() { [ -e "$VC/$mark" ]; }
+    until_true 30 begun
+    kill -9 "$made"
+    wait "$made" 2>/dev/null
+    # What it had started goes on for a moment.
+    pids=$(cat "$VC"/*/var/run/ganeti/*.pid 2>/dev/null)
+    succeeds "destroy after a create that was killed with its $mark" \
+        "$BIN/gnt-vcluster" destroy "$VC"
+    left=$(ls -d "$VC" 2>/dev/null)
+    for pid in $pids; do alive "$pid" && left="$left $pid"; done
+    is "$left$(grep -lsa "GANETI_ROOTDIR=$VC/" /proc/[0-9]*/environ)" "" "leaves nothing"
+done
+VC=
 
 # The README's cluster in five minutes, as it stands there.
 readme=$(mktemp -d)

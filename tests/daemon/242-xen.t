@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Instances of xen-pvm and xen-hvm, with a program in xl's place that keeps
 # domains as files and checks the words that it is given (tests/lib/xl).  Real
-# domains: tests/xen/run.sh.
+# domains: tests/vm/xen.t.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/cluster.sh"
 vcluster_only "its xl keeps the domains of virtual nodes"

@@ -42,16 +42,28 @@ succeeds "destroy" "$vc" destroy "$VC"
 is "$(vms_processes "$first")" 0 "none of them is left"
 is "$(ls -d "$first" 2>/dev/null)" "" "nor the folder"
 
-# The command is killed while machines boot.
+# The command is killed while machines boot; where it can, that of somebody without
+# rights, to whom the image has to be shown at a place of its own.
 VC=$(mktemp -d /tmp/gvc.XXXXXX)
-"$vc" create "$VC" --kind vm --nodes 2 --cache "$VM_CACHE" >/dev/null 2>&1 &
+work=$(mktemp -d /tmp/gvm.XXXXXX)
+trap 'cluster_end; rm -rf "$work"' EXIT
+user= whose=$(id -u)
+if [ "$whose" = 0 ] && chmod 755 "$work" && cp -al "$VM_CACHE"/node-* "$work" 2>/dev/null &&
+    setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$BIN/gnt-vcluster"; then
+    chown 65534:65534 "$VC" "$work"
+    user="setpriv --reuid 65534 --regid 65534 --clear-groups env HOME=$VC"
+    VM_CACHE=$work whose=65534
+fi
+$user "$vc" create "$VC" --kind vm --nodes 2 --cache "$VM_CACHE" >/dev/null 2>&1 &
 made=$!
-begun() { [ -S "$VC/.machine/node2/serial" ]; }
+begun() { [ -S "$VC/.machine/node2/serial" ] && [ -s "$VC/.machine/node2/qemu.pid" ]; }
 until_true 60 begun
+is "$(find "$VC/.machine" -name qemu.pid -user "$whose" | wc -l)" 2 \
+    "machines start${user:+, without any rights}"
 kill -9 "$made"
 wait "$made" 2>/dev/null
 first=$VC
-succeeds "destroy after a create that was killed" "$vc" destroy "$VC"
+succeeds "destroy after a create that was killed" $user "$vc" destroy "$VC"
 is "$(vms_processes "$first")$(ls -d "$first" 2>/dev/null)" 0 "leaves nothing"
 VC=
 tap_done

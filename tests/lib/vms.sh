@@ -12,13 +12,13 @@ IMAGE_WAIT_S=${IMAGE_WAIT_S:-300}
 vc="$BIN/gnt-vcluster"
 
 # vms_start OPTION...: a cluster of them in $VC.  VM_PACKAGES: what the image has
-# besides, names with commas.
+# besides, names with commas.  VM_XEN=xen: an image with Xen.
 vms_start() {
     VM_CACHE=${VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gantry}
     [ -x /usr/bin/qemu-system-x86_64 ] && [ -x /usr/bin/qemu-img ] ||
         skip_all "QEMU is not installed (qemu-system-x86, qemu-utils)"
     vms_said=$(timeout "$IMAGE_WAIT_S" "$BIN/gantry-node-image" "$VM_CACHE" "$BIN" \
-        "${VM_PACKAGES-}" 2>&1) ||
+        "${VM_PACKAGES-}" ${VM_XEN-} 2>&1) ||
         skip_all "no image for virtual machines in $IMAGE_WAIT_S s: $(echo "$vms_said" | tail -1)"
     [ -z "${VM_PACKAGES-}" ] || set -- --packages "$VM_PACKAGES" "$@"
     cluster_start --cache "$VM_CACHE" "$@"

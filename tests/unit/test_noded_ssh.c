@@ -315,6 +315,35 @@ static bool found(const json_t *answer, const char *check, const char *part)
 	return false;
 }
 
+/* Of very many nodes each tries those behind itself; nobody is there. */
+Test(noded_ssh, verify_tries_a_hundred_peers)
+{
+	enum { ALL = 250, OWN = 200, TRIED = 100 };
+	json_t *nodes = json_array();
+	auto_json json_t *answer = NULL;
+	const json_t *peers;
+
+	for (int i = 0; i < ALL; i++) {
+		auto_free char *name = xprintf("n%d", i);
+
+		json_array_append_new(
+			nodes,
+			json_make("[s, s, s]",
+				  i == OWN ? node.root.paths->hostname : name,
+				  "127.61.62.63", "127.61.62.63"));
+	}
+	answer = test_node_ok(&node, "node_verify",
+			      json_make("[{s:[o, []]}, s, {}]", "node-net-test",
+					nodes, "cluster"));
+	peers = json_get(answer, "node-net-test");
+	cr_expect_eq(json_object_size(peers), TRIED);
+	cr_expect_not_null(json_get(peers, node.root.paths->hostname));
+	cr_expect_not_null(json_get(peers, "n249"));
+	cr_expect_not_null(json_get(peers, "n49"));
+	cr_expect_null(json_get(peers, "n50"));
+	cr_expect_null(json_get(peers, "n199"));
+}
+
 Test(noded_ssh, verify_names_what_is_not_right)
 {
 	auto_json json_t *answer = NULL;

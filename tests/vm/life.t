@@ -43,7 +43,10 @@ guests_put node1 node2 node3
 lap "verified"
 
 # --- guests ---
-succeeds "a container of LXC" guest_add c1 lxc -t file -n node2
+succeeds "a container of LXC on a logical volume" guest_add c1 lxc -t plain -n node2
+is "$(on node2 sh -c 'cat /sys/fs/cgroup$(sed s/^0::// \
+    /proc/$(lxc-info -P /var/run/ganeti/lxc/instance -n c1 -H -p)/cgroup)/memory.max')" \
+    $((32 * 1024 * 1024)) "whose memory has a limit, by cgroup v2"
 succeeds "a chroot" guest_add h1 chroot -t file -n node3 --no-nics
 succeeds "a machine of KVM on a mirrored disk" guest_add k1 kvm -t drbd -n node2:node3
 counts() { # NODE N
@@ -69,24 +72,44 @@ succeeds "a file is copied to all" m gnt-cluster copyfile /etc/copied
 is "$(on node3 cat /etc/copied)" x "over SSH"
 succeeds "a command runs on all" m gnt-cluster command hostname
 
+# --- what systemd keeps from daemons, and what it does for them ---
+for unit in masterd rapi; do
+    like "$(m systemd-analyze --no-pager security gantry-$unit)" \
+        "Overall exposure level.*(OK|MEDIUM)" "gantry-$unit is confined"
+done
+like "$(m systemctl show -p StatusText,Type gantry-masterd)" "Type=notify" \
+    "the master daemon tells that it is ready"
+
 # --- the node daemon ends and comes back ---
 pids() { on "$1" sh -c 'cat /var/run/ganeti/kvm-hypervisor/pid/* /var/run/ganeti/chroot-hypervisor/*/pid 2>/dev/null
     lxc-info -P /var/run/ganeti/lxc/instance -n c1 -H -p 2>/dev/null'; }
 before=$(pids node2) before3=$(pids node3)
+daemon() { on node3 systemctl show -P MainPID gantry-noded; }
+on node3 sh -c 'mkdir -p /run/systemd/system/gantry-noded.service.d
+    printf "[Service]\nWatchdogSec=8\n" >/run/systemd/system/gantry-noded.service.d/dog.conf
+    systemctl daemon-reload; systemctl restart gantry-noded'
+hung=$(daemon)
+succeeds "a node daemon hangs" on node3 kill -STOP "$hung"
+replaced() { [ "$(daemon)" != "$hung" ] && [ "$(on node3 systemctl is-active gantry-noded)" = active ]; }
+succeeds "systemd notices and starts another" until_true 90 replaced
+on node3 sh -c 'rm -r /run/systemd/system/gantry-noded.service.d; systemctl daemon-reload'
+is "$(pids node3)" "$before3" "its guests have not noticed"
 for node in node2 node3; do
     succeeds "a restart of the node daemon of $node" on $node systemctl restart gantry-noded
 done
 is "$(pids node2)" "$before" "the container has not ended"
 is "$(pids node3)" "$before3" "nor have machine and chroot"
 is "$(guests_run)" "$running" "all are known to run"
-for node in node2 node3; do
+for node in node2 node3 node1; do
     tar -cf - -C "$next" . | on $node sh -c 'mkdir /root/next && tar -xf - -C /root/next'
     succeeds "the packages of $node are upgraded" on $node sh -c 'dpkg -i /root/next/*.deb'
 done
 like "$(on node3 dpkg-query -W -f '${Version}' gantry-node)" next "to a later version"
 is "$(on node3 systemctl is-active gantry-noded)" active "the node daemon is there again"
 is "$(pids node2),$(pids node3)" "$before,$before3" "and the same guests"
-is "$(guests_run)" "$running" "which are known"
+answers() { m gnt-instance list >/dev/null 2>&1; }
+succeeds "so is the new master daemon" until_true 60 answers
+is "$(guests_run)" "$running" "which knows all guests"
 lap "restarts and upgrades"
 
 # --- a guest dies ---
