@@ -86,7 +86,7 @@ static WAITS int look(const struct paths *p, const json_t *disks,
 
 		if (drbd_dev_read(disk, &d, err) < 0)
 			return -1;
-		rc = drbd_dev_status(p, d.minor, NULL, &s, err);
+		rc = drbd_dev_look(p, &d, NULL, &s, err);
 		if (rc < 0)
 			return -1;
 		if (rc == 1 && is_ready(&s, multimaster))
@@ -156,7 +156,7 @@ static WAITS int wait_linked(const struct paths *p, const struct drbd_dev *d,
 
 	for (;;) {
 		auto_free char *advice = NULL;
-		int rc = drbd_dev_status(p, d->minor, NULL, ret, err);
+		int rc = drbd_dev_look(p, d, NULL, ret, err);
 
 		if (rc < 0 || (rc == 1 && drbd_status_is_linked(ret)))
 			return rc < 0 ? -1 : 0;
@@ -215,7 +215,7 @@ WAITS json_t *drbd_needs_activation(const struct paths *p, const json_t *disks,
 			continue;
 		if (drbd_dev_read(disk, &d, err) < 0)
 			return NULL;
-		rc = drbd_dev_status(p, d.minor, &look, &s, err);
+		rc = drbd_dev_look(p, &d, &look, &s, err);
 		if (rc < 0)
 			return NULL;
 		if (rc == 0 || drbd_status_is(&s, "StandAlone") ||

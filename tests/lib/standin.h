@@ -75,7 +75,7 @@ static inline void standin_did(struct test_node *t, const char *expected)
 		    !str_starts(lines.items[i], "lvs ") &&
 		    !str_starts(lines.items[i], "vgs ") &&
 		    !str_starts(lines.items[i], "pvs ") &&
-		    !str_starts(lines.items[i], "drbdsetup show "))
+		    !str_starts(lines.items[i], "drbdsetup show"))
 			strv_add(&acts, lines.items[i]);
 	found = strv_join(&acts, "\n");
 	cr_assert_str_eq(found, expected);

@@ -5,6 +5,7 @@
  * lock, so stopping takes it again and looks at the state anew. */
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
+#include "lib/model/config/sanitize.h"
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/replace/instance_replace_disks.h"
@@ -125,7 +126,7 @@ WAITS void replace_remove(struct lu *lu, const char *node,
 	size_t i;
 
 	json_array_foreach (volumes, i, volume) {
-		auto_free char *id = json_text(disk_logical_id(volume));
+		auto_free char *id = sanitize_disk_id(volume);
 
 		if (replace_call(lu, node,
 				 rpc_blockdev_remove(json_ref(volume)),
