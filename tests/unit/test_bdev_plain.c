@@ -3,6 +3,7 @@
  * did. */
 #include "noded/storage/bdev.h"
 #include "noded/storage/lvm.h"
+#include "noded/storage/lvm_place.h"
 #include "noded/storage/lvm_thin.h"
 #include "tests/lib/standin.h"
 
@@ -451,6 +452,84 @@ static void check_physical(const json_t *rows)
 Test(bdev_plain, each_field_of_a_physical_volume_may_be_missing_or_absurd)
 {
 	spoil(PV("/dev/vdb", "1006632960"), check_physical);
+}
+
+/* A new volume goes only where a physical volume is told to have the room. */
+static void check_place(const json_t *rows)
+{
+	auto_json json_t *volume = one_row();
+	auto_json json_t *volumes = json_make("[O]", volume);
+
+	for (int exclusive = 0; exclusive < 2; exclusive++) {
+		struct lvm_place place = {0};
+		struct error err;
+
+		if (lvm_place_find(rows, volumes,
+				   &(struct lvm_wish){
+					   .group = "xenvg",
+					   .mib = 64,
+					   .stripes = 1,
+					   .spindles = 1,
+					   .exclusive = exclusive,
+					   .owner = "originstname+web1",
+				   },
+				   &place, &err) < 0)
+			continue;
+		cr_expect_eq(place.pvs.n, 1);
+		cr_expect_str_eq(place.pvs.items[0], "/dev/vdb");
+		cr_expect_eq(place.stripes, 1);
+		lvm_place_done(&place);
+	}
+}
+
+Test(bdev_plain, no_volume_goes_where_a_report_makes_no_sense)
+{
+	spoil(PV("/dev/vdb", "1073741824"), check_place);
+}
+
+/* The same by the rows of volumes. */
+static void check_near(const json_t *volumes)
+{
+	auto_json json_t *physical =
+		json_parse("[" PV("/dev/vdb", "1006632960") "]",
+			   strlen("[" PV("/dev/vdb", "1006632960") "]"),
+			   &(struct error){0});
+	struct lvm_place place = {0};
+	struct error err;
+
+	cr_expect_eq(lvm_place_find(physical, volumes,
+				    &(struct lvm_wish){
+					    .group = "xenvg",
+					    .mib = 64,
+					    .stripes = 1,
+					    .spindles = -1,
+					    .owner = "originstname+web1",
+				    },
+				    &place, &err),
+		     0);
+	cr_expect_leq(place.near.n, 1);
+	for (size_t i = 0; i < place.near.n; i++)
+		cr_expect_str_eq(place.near.items[i], "/dev/vdb");
+	lvm_place_done(&place);
+}
+
+Test(bdev_plain, each_field_of_neighbours_may_be_missing_or_absurd)
+{
+	spoil(DATA, check_near);
+}
+
+static void check_thin(const json_t *rows)
+{
+	double free_mib = lvm_thin_free_mib(rows, "xenvg");
+	auto_json json_t *partial = lvm_partial(rows, rows);
+
+	cr_expect(free_mib >= 0 && free_mib <= 1024, "%f", free_mib);
+	cr_expect_eq(json_object_size(partial), 0);
+}
+
+Test(bdev_plain, each_field_of_a_pool_may_be_missing_or_absurd)
+{
+	spoil(POOL, check_thin);
 }
 
 Test(bdev_plain, a_report_that_is_none_is_an_error)

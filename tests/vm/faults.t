@@ -24,19 +24,18 @@ random() { # N
 daemon() { # NODE: with a line in the log for each call
     vm "$1" 'pidof gantry-noded >/dev/null || (gantry-noded -d >/dev/null 2>&1 </dev/null &)'
 }
-debug_daemons() {
-    for debug_node in 2 3; do
-        vm "$debug_node" 'kill $(pidof gantry-noded); while pidof gantry-noded >/dev/null; do sleep 0.1; done; echo 1 >/proc/sys/kernel/sysrq'
-        daemon "$debug_node"
-    done
+debug_daemon() { # NODE
+    vm "$1" 'kill $(pidof gantry-noded); while pidof gantry-noded >/dev/null; do sleep 0.1; done; echo 1 >/proc/sys/kernel/sysrq'
+    daemon "$1"
 }
-# arm NODE FAULT CALLS: behind so many calls
+# arm NODE FAULT CALLS: behind so many calls.  The file "fired" is there before it
+# happens.
 arm() {
     case $2 in
     kill) arm_act='kill -9 $(pidof gantry-noded)' ;;
     power) arm_act='echo o >/proc/sysrq-trigger' ;;
     esac
-    vm "$1" "cat >/root/fault <<'END'
+    vm "$1" "rm -f /root/fired; cat >/root/fault <<'END'
 #!/bin/sh
 tail -n 0 -F /var/log/ganeti/node-daemon.log 2>/dev/null | {
     n=0
@@ -46,15 +45,30 @@ tail -n 0 -F /var/log/ganeti/node-daemon.log 2>/dev/null | {
         esac
         [ \$n -ge $3 ] && break
     done
+    [ \$n -ge $3 ] || exit
+    : >/root/fired
     $arm_act
 }
 END
-sh /root/fault >/dev/null 2>&1 </dev/null & echo \$! >/root/fault.pid; sleep 0.3" >/dev/null
+sh /root/fault >/dev/null 2>&1 </dev/null & sleep 0.3" >/dev/null
 }
-is_on() { "$vc" list "$VC" | grep "^node$1" | grep -qv ' off '; }
-recover() { # NODE
-    is_on "$1" || vm_boot "$1" >/dev/null 2>&1
-    vm "$1" 'test -e /root/fault.pid && for p in $(pidof tail); do kill $p; done; rm -f /root/fault.pid; echo 1 >/proc/sys/kernel/sysrq' 2>/dev/null
+is_off() { "$vc" list "$VC" | grep "^node$1" | grep -q ' off '; }
+# What has not happened does not any more; what has, is over.
+disarm() { # NODE: whether it happened
+    disarm_said=$(vm "$1" 'test -e /root/fired || for p in $(pidof tail); do kill $p; done
+        sleep 0.3; test -e /root/fired && echo fired || echo quiet' 2>/dev/null)
+    [ "$disarm_said" != quiet ]
+}
+# recover NODE FAULT
+recover() {
+    if disarm "$1"; then
+        fired=$((fired + 1))
+        [ "$2" = kill ] || {
+            until_true 60 is_off "$1" || vm_crash "$1"
+            vm_boot "$1" >/dev/null 2>&1
+            debug_daemon "$1"
+        }
+    fi
     daemon "$1"
     until_true 60 vm "$1" 'pidof gantry-noded >/dev/null'
 }
@@ -120,7 +134,7 @@ one() { # NUMBER
     arm "$one_node" "$one_fault" "$one_calls"
     one_said=$(operate "$one_op" 2>&1)
     one_status=$?
-    recover "$one_node"
+    recover "$one_node" "$one_fault"
     [ $one_status = 0 ] || failed=$((failed + 1))
     [ $one_status = 0 ] || echo "$one_said" | grep -q "node$one_node\|instance f\|'f'\| f " || {
         note "$one_said"
@@ -159,10 +173,13 @@ one() { # NUMBER
     done
 }
 
-debug_daemons
-failed=0 left=0
+debug_daemon 2
+debug_daemon 3
+failed=0 left=0 fired=0
 for round in $(seq "$ROUNDS"); do
+    one_begun=$(date +%s)
     one "$round"
+    note "round $round took $(($(date +%s) - one_begun)) s"
 done
-note "$ROUNDS rounds: $failed jobs failed, $left left volumes behind"
+note "$ROUNDS rounds: $fired faults, $failed jobs failed, $left left volumes behind"
 tap_done

@@ -18,7 +18,7 @@ vm_cluster() {
     shift
     vms_start --nodes "$vm_n" --disks "$DATA" "$@"
     # Candidates that have just started may take their time.
-    until_true 120 m gnt-cluster modify --vg-name=xenvg \
+    until_true 300 m gnt-cluster modify --vg-name=xenvg \
         --enabled-disk-templates=plain,drbd,file,diskless \
         --ipolicy-disk-templates=plain,drbd,file,diskless \
         --drbd-usermode-helper=/bin/true \
