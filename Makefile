@@ -7,7 +7,8 @@
 #   make test-hosts   tests of the daemons with nodes that are hosts of their own
 #   make test-kinds   tests of the daemons with nodes of another kind (KIND=container)
 #   make test-vm  a cluster of three virtual machines, its life and its failover
-#   make test-vm-disks  LVM and DRBD on virtual machines
+#   make test-vm-disks  LVM and DRBD on virtual machines, and a guest on them
+#   make test-vm-mixed  the same with Ganeti's daemons on some of them
 #   make test-vm-faults  the same with nodes that fail (ROUNDS times)
 #   make test-live-storage  disks of running guests move (minutes)
 #   make test-many  100 containers, 1,000 processes: what clusters of many nodes take
@@ -46,7 +47,7 @@ SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 APT = $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
 INSTALL = $(APT) install -y -q --no-install-recommends
 
-.PHONY: all deps deps-build demo test test-quick test-compat test-hosts test-kinds test-vm test-vm-disks test-vm-faults test-live-storage test-many test-xen \
+.PHONY: all deps deps-build demo test test-quick test-compat test-hosts test-kinds test-vm test-vm-disks test-vm-mixed test-vm-faults test-live-storage test-many test-xen \
 	coverage fuzz kill-rounds failover-rounds sim schedules raft-lives log-lives bench bench-htools compat-page \
 	deb test-deb test-changeover install clean
 all: $(BUILD)/build.ninja
@@ -116,7 +117,12 @@ test-vm: all deb
 
 # Volumes and mirrors on them.
 test-vm-disks: all
-	@BIN=$(CURDIR)/$(BUILD)/bin sh tests/vm/disks.t
+	@BIN=$(CURDIR)/$(BUILD)/bin IMAGE_WAIT_S=900 sh tests/vm/guest.t
+	@BIN=$(CURDIR)/$(BUILD)/bin IMAGE_WAIT_S=900 sh tests/vm/disks.t
+
+# Debian's node daemon under our master, and ours under Ganeti's.
+test-vm-mixed: all
+	@BIN=$(CURDIR)/$(BUILD)/bin IMAGE_WAIT_S=900 sh tests/vm/mixed.t
 
 # The same with daemons that are killed and power that is cut, at random.
 ROUNDS ?= 30

@@ -225,3 +225,41 @@ WAITS json_t *drbd_needs_activation(const struct paths *p, const json_t *disks,
 	}
 	return steal(&list);
 }
+
+/* NULL: all is well, or it is no mirror. */
+static WAITS char *advice_for(const struct paths *p, const json_t *disk,
+			      struct bdev_look *look)
+{
+	struct drbd_status s;
+	struct drbd_dev d;
+	struct error bad;
+	int rc = -1;
+
+	if (strcmp(json_str(disk, "dev_type", ""), "drbd") != 0)
+		return NULL;
+	if (drbd_dev_read(disk, &d, &bad) == 0)
+		rc = drbd_dev_look(p, &d, look, &s, &bad);
+	if (rc == 0)
+		return xprintf("%s is not active: gnt-instance activate-disks "
+			       "brings it up",
+			       d.name);
+	return rc < 0 ? xstrdup(bad.text) : drbd_status_advice(&s, d.minor);
+}
+
+WAITS json_t *drbd_advice(const struct paths *p, const json_t *disks,
+			  struct error *err)
+{
+	auto_look struct bdev_look look = {0};
+	json_t *list = json_array();
+	const json_t *disk;
+	size_t i;
+
+	(void)err;
+	json_array_foreach (disks, i, disk) {
+		auto_free char *advice = advice_for(p, disk, &look);
+
+		json_array_append_new(list, advice != NULL ? json_string(advice)
+							   : json_null());
+	}
+	return list;
+}

@@ -377,6 +377,16 @@ static json_t *do_mirror_statuses(struct sim_node *n, const json_t *args)
 	return good(rows);
 }
 
+static json_t *do_advice(struct sim_node *n, const json_t *args)
+{
+	json_t *rows = json_array();
+
+	(void)n;
+	for (size_t i = 0; i < json_array_size(json_array_get(args, 0)); i++)
+		json_array_append_new(rows, json_string("do this"));
+	return good(rows);
+}
+
 static json_t *do_os_diagnose(struct sim_node *n, const json_t *args)
 {
 	(void)args;
@@ -470,6 +480,7 @@ static const struct {
 	{"blockdev_find", do_disk_find},
 	{"blockdev_getmirrorstatus", do_mirror_status},
 	{"blockdev_getmirrorstatus_multi", do_mirror_statuses},
+	{"drbd_advice", do_advice},
 	{"instance_mirror_status", do_mirror_ready},
 	{"instance_mirror_serve", do_mirror_serve},
 	{"import_start", do_transfer},

@@ -427,6 +427,24 @@ Test(bdev_drbd, only_what_can_be_brought_back_needs_activation)
 	}
 }
 
+Test(bdev_drbd, what_to_do_is_told_for_each_disk)
+{
+	auto_json json_t *disks =
+		json_make("[[o, o]]", mirror(), volume("a", 64));
+
+	ours(CONNECTED);
+	expect("drbd_advice", json_incref(disks), "[null,null]");
+	ours(LINE("3", "WFConnection", "Primary/Unknown", "UpToDate/DUnknown"));
+	expect("drbd_advice", json_incref(disks),
+	       "[\"drbd3 waits for its peer (WFConnection): see whether the "
+	       "other node is up and its disks are active (gnt-instance "
+	       "activate-disks)\",null]");
+	set_proc("");
+	expect("drbd_advice", json_incref(disks),
+	       "[\"drbd3 is not active: gnt-instance activate-disks brings it "
+	       "up\",null]");
+}
+
 Test(bdev_drbd, its_size_is_the_kernels)
 {
 	ours(CONNECTED);

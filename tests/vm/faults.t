@@ -10,7 +10,7 @@ ROUNDS=${ROUNDS:-30}
 SEED=${SEED:-$(date +%s)}
 CALLS=12 # the last call of a node behind which something happens
 AGAIN=4  # so often an operation is repeated
-MIB=32
+MIB=16
 note "SEED=$SEED"
 vm_cluster 3 --memory 384
 
@@ -73,47 +73,89 @@ recover() {
     until_true 60 vm "$1" 'pidof gantry-noded >/dev/null'
 }
 
-add() { m gnt-instance add -o noop -B memory=32 --no-name-check --no-ip-check --no-nics -t drbd -s ${MIB}m -n "$1:$2" f; }
+# --- the instance f, that lives through all rounds ---
+
+add() { m gnt-instance add -o noop -B memory=32 --no-name-check --no-ip-check --no-nics -t drbd -s ${MIB}m -n "node$1:node$2" f; }
 field() { m gnt-instance list --no-headers -o "$1" f 2>/dev/null | tr -d ' '; }
-number() { echo "$1" | tr -dc '0-9' | cut -c1; }
-device() { vm "$1" 'readlink /var/run/ganeti/instance-disks/f:0' | tail -1; }
-sum_on() { vm_sum "$1" "$(device "$1")" $MIB; }
+number() { echo "$1" | sed -n 's/^node\([0-9]\).*/\1/p'; }
+primary() { number "$(field pnode)"; }
+secondary() { number "$(field snodes)"; }
+DEVICE=/var/run/ganeti/instance-disks/f:0
+# Sequence numbers, others in each round.
+write_on() { # NODE ROUND
+    vm "$1" "seq $2$2$2$2$2 99999999999 | head -c $((MIB * 1048576)) | dd of=$DEVICE bs=1M iflag=fullblock oflag=direct 2>/dev/null; \
+        dd if=$DEVICE bs=1M count=$MIB iflag=direct 2>/dev/null | sha256sum | cut -c1-16"
+}
+sum_on() { vm_sum "$1" $DEVICE $MIB; }
 in_sync() {
     m gnt-instance activate-disks f >/dev/null 2>&1
-    vm "$1" cat /proc/drbd | grep -q 'cs:Connected .*UpToDate/UpToDate'
+    vm "$(primary)" cat /proc/drbd | grep -q 'cs:Connected .*UpToDate/UpToDate'
 }
 
-operate() { # NAME: do it, or do the rest of it
-    case $1 in
-    create) [ -n "$(field name)" ] || add node2 node3 ;;
+operate() { # do it, or do the rest of it
+    case $one_op in
+    create) [ -n "$(field name)" ] || add "$one_p" "$one_s" ;;
     replace-s) m gnt-instance replace-disks -s f ;;
     replace-p) m gnt-instance replace-disks -p f ;;
-    replace-n) [ "$(number "$(field snodes)")" = 1 ] || m gnt-instance replace-disks -n node1 f ;;
-    failover) [ "$(number "$(field pnode)")" = 3 ] || m gnt-instance failover -f f ;;
-    migrate) [ "$(number "$(field pnode)")" = 3 ] || m gnt-instance migrate -f f ;;
-    failover-n) [ "$(number "$(field pnode)")" = 1 ] || m gnt-instance failover -f -n node1 f ;;
+    replace-n) [ "$(secondary)" = "$one_t" ] || m gnt-instance replace-disks -n "node$one_t" f ;;
+    failover) [ "$(primary)" = "$one_s" ] || m gnt-instance failover -f f ;;
+    migrate) [ "$(primary)" = "$one_s" ] || m gnt-instance migrate -f f ;;
+    failover-n) [ "$(primary)" = "$one_t" ] || m gnt-instance failover -f -n "node$one_t" f ;;
     convert)
         m gnt-instance shutdown --timeout 0 f &&
             { [ "$(field disk_template)" = plain ] || m gnt-instance modify -t plain f; } &&
-            m gnt-instance modify -t drbd -n node3 f && m gnt-instance startup f
+            m gnt-instance modify -t drbd -n "node$one_s" f && m gnt-instance startup f
         ;;
     esac
 }
 
 # What the cluster has to do with it when somebody looks after a fault.
 settle() {
-    case $1 in
-    migrate) m gnt-instance migrate -f --cleanup f ;;
-    esac
+    [ "$one_op" != migrate ] || m gnt-instance migrate -f --cleanup f
     [ -z "$(field name)" ] || m gnt-instance activate-disks f
     [ "$(field admin_state)" != up ] || m gnt-instance startup f
 }
 
-# Volumes that no instance has, "node:volume"; those are removed by hand, and counted.
+# --- what is left behind ---
+
+# Volumes that no disk has, "node:volume".
 orphans() {
+    orphans_known=$(m grep -o '"xenvg", *"[^"]*"' /var/lib/ganeti/config.data | sed 's/.*"\([^"]*\)"$/\1/')
     for orphan_node in 1 2 3; do
-        vm "$orphan_node" 'lvs --noheadings -o lv_name xenvg' | tr -d ' ' | sed "s/^/$orphan_node:/"
+        for orphan in $(vm "$orphan_node" 'lvs --noheadings -o lv_name xenvg'); do
+            echo "$orphans_known" | grep -qx "$orphan" || echo "$orphan_node:$orphan"
+        done
     done
+}
+# Verify names them; they are removed by hand, as it says.
+check_orphans() {
+    one_left=$(orphans)
+    [ -n "$one_left" ] || return 0
+    note "left over:" $one_left
+    left=$((left + 1))
+    one_said=$(m gnt-cluster verify 2>&1)
+    for one_volume in $one_left; do
+        echo "$one_said" | grep -q "${one_volume#*:}" || {
+            note "$one_said"
+            tap_point 1 "$one_what: verify does not name $one_volume"
+        }
+        vm "${one_volume%%:*}" "for m in \$(sed -n 's/^ *\([0-9]*\): cs:.*/\1/p' /proc/drbd); do
+                drbdsetup show \$m | grep -q '${one_volume#*:}' && drbdsetup down resource\$m; done
+            lvremove -f -qq xenvg/${one_volume#*:}"
+    done
+}
+
+# --- a round ---
+
+begin() { # whatever the round before has left
+    one_p=$(primary) one_s=$(secondary)
+    [ -n "$one_p" ] || { one_p=2 one_s=3; }
+    [ "$one_op" = create ] && {
+        m gnt-instance remove -f --shutdown-timeout 0 --ignore-failures f >/dev/null 2>&1
+        return 0
+    }
+    [ -n "$(primary)" ] || add "$one_p" "$one_s" >/dev/null 2>&1 || return 1
+    one_sum=$(write_on "$one_p" "$1")
 }
 
 one() { # NUMBER
@@ -126,13 +168,11 @@ one() { # NUMBER
     random 2; one_node=$((random_got + 2))
     random $CALLS; one_calls=$((random_got + 1))
     one_what="round $one_number: $one_op, $one_fault of node$one_node behind call $one_calls"
-    if [ "$one_op" != create ]; then
-        add node2 node3 >/dev/null 2>&1 || { tap_point 1 "$one_what: cannot begin"; return; }
-        vm_pattern 2 "$(device 2)" $MIB
-        one_sum=$(sum_on 2)
-    fi
+    begin "$one_number" || { tap_point 1 "$one_what: cannot begin"; return; }
+    one_t=$((6 - one_p - one_s))
+    one_what="$one_what (from $one_p:$one_s)"
     arm "$one_node" "$one_fault" "$one_calls"
-    one_said=$(operate "$one_op" 2>&1)
+    one_said=$(operate 2>&1)
     one_status=$?
     recover "$one_node" "$one_fault"
     [ $one_status = 0 ] || failed=$((failed + 1))
@@ -141,36 +181,19 @@ one() { # NUMBER
         tap_point 1 "$one_what: the error names nothing"
     }
     for one_try in $(seq $AGAIN); do
-        settle "$one_op" >/dev/null 2>&1
-        one_said=$(operate "$one_op" 2>&1) && break
+        settle >/dev/null 2>&1
+        one_said=$(operate 2>&1) && break
     done || {
         note "$one_said"
         tap_point 1 "$one_what: it cannot be done again"
     }
-    if [ "$one_op" = create ]; then
-        vm_pattern 2 "$(device 2)" $MIB
-        one_sum=$(sum_on 2)
-    fi
-    one_primary=$(number "$(field pnode)")
-    until_true 120 in_sync "$one_primary"
-    one_here=$(sum_on "$one_primary")
-    m gnt-instance failover -f f >/dev/null 2>&1
-    one_other=$(number "$(field pnode)")
-    [ "$one_other" != "$one_primary" ] || note "it did not fail over"
-    one_there=$(sum_on "$one_other")
+    [ "$one_op" != create ] || one_sum=$(write_on "$(primary)" "$one_number")
+    until_true 200 in_sync || note "$(m gnt-instance activate-disks f 2>&1)"
+    one_here=$(sum_on "$(primary)")
+    m gnt-instance failover -f f >/dev/null 2>&1 || note "it does not fail over"
+    one_there=$(sum_on "$(primary)")
     is "$one_here $one_there" "$one_sum $one_sum" "$one_what"
-    m gnt-instance remove -f --ignore-failures f >/dev/null 2>&1
-    one_left=$(orphans)
-    [ -z "$one_left" ] || {
-        note "left over:" $one_left
-        left=$((left + 1))
-        for one_volume in $one_left; do
-            vm "${one_volume%%:*}" "lvremove -f -qq xenvg/${one_volume#*:}"
-        done
-    }
-    for one_node in 1 2 3; do
-        vm "$one_node" 'for d in /dev/drbd[0-9]*; do drbdsetup down ${d#/dev/drbd} 2>/dev/null; done; true' >/dev/null 2>&1
-    done
+    check_orphans
 }
 
 debug_daemon 2
@@ -179,7 +202,7 @@ failed=0 left=0 fired=0
 for round in $(seq "$ROUNDS"); do
     one_begun=$(date +%s)
     one "$round"
-    note "round $round took $(($(date +%s) - one_begun)) s"
+    note "round $round took $(($(date +%s) - one_begun)) s; so far $fired faults, $failed jobs failed, $left left volumes"
 done
 note "$ROUNDS rounds: $fired faults, $failed jobs failed, $left left volumes behind"
 tap_done
