@@ -66,11 +66,21 @@ recover() {
         [ "$2" = kill ] || {
             until_true 60 is_off "$1" || vm_crash "$1"
             vm_boot "$1" >/dev/null 2>&1
+            quick "$1"
             debug_daemon "$1"
         }
     fi
     daemon "$1"
     until_true 60 vm "$1" 'pidof gantry-noded >/dev/null'
+}
+
+# Without udev, whose programs take most of the time of an emulated node.
+quick() { # NODE
+    vm "$1" 'cat >/etc/lvm/lvmlocal.conf; udevadm control --exit; sync' <<'END'
+activation { udev_sync = 0 udev_rules = 0 }
+backup { backup = 0 archive = 0 }
+global { event_activation = 0 }
+END
 }
 
 # --- the instance f, that lives through all rounds ---
@@ -86,7 +96,12 @@ write_on() { # NODE ROUND
     vm "$1" "seq $2$2$2$2$2 99999999999 | head -c $((MIB * 1048576)) | dd of=$DEVICE bs=1M iflag=fullblock oflag=direct 2>/dev/null; \
         dd if=$DEVICE bs=1M count=$MIB iflag=direct 2>/dev/null | sha256sum | cut -c1-16"
 }
-sum_on() { vm_sum "$1" $DEVICE $MIB; }
+config_volumes() { m grep -o '"xenvg", *"[^"]*"' /var/lib/ganeti/config.data | sed 's/.*"\([^"]*\)"$/\1/'; }
+# What lies below both sides, which are in sync.
+sums() {
+    sums_data=/dev/xenvg/$(config_volumes | grep _data)
+    echo $(vm_sum "$(primary)" "$sums_data" $MIB) $(vm_sum "$(secondary)" "$sums_data" $MIB)
+}
 in_sync() {
     m gnt-instance activate-disks f >/dev/null 2>&1
     vm "$(primary)" cat /proc/drbd | grep -q 'cs:Connected .*UpToDate/UpToDate'
@@ -120,7 +135,7 @@ settle() {
 
 # Volumes that no disk has, "node:volume".
 orphans() {
-    orphans_known=$(m grep -o '"xenvg", *"[^"]*"' /var/lib/ganeti/config.data | sed 's/.*"\([^"]*\)"$/\1/')
+    orphans_known=$(config_volumes)
     for orphan_node in 1 2 3; do
         for orphan in $(vm "$orphan_node" 'lvs --noheadings -o lv_name xenvg'); do
             echo "$orphans_known" | grep -qx "$orphan" || echo "$orphan_node:$orphan"
@@ -180,7 +195,7 @@ one() { # NUMBER
         note "$one_said"
         tap_point 1 "$one_what: the error names nothing"
     }
-    for one_try in $(seq $AGAIN); do
+    [ $one_status = 0 ] || for one_try in $(seq $AGAIN); do
         settle >/dev/null 2>&1
         one_said=$(operate 2>&1) && break
     done || {
@@ -189,15 +204,14 @@ one() { # NUMBER
     }
     [ "$one_op" != create ] || one_sum=$(write_on "$(primary)" "$one_number")
     until_true 200 in_sync || note "$(m gnt-instance activate-disks f 2>&1)"
-    one_here=$(sum_on "$(primary)")
-    m gnt-instance failover -f f >/dev/null 2>&1 || note "it does not fail over"
-    one_there=$(sum_on "$(primary)")
-    is "$one_here $one_there" "$one_sum $one_sum" "$one_what"
+    is "$(sums)" "$one_sum $one_sum" "$one_what"
     check_orphans
 }
 
-debug_daemon 2
-debug_daemon 3
+for n in 1 2 3; do
+    quick $n
+    [ $n = 1 ] || debug_daemon $n
+done
 failed=0 left=0 fired=0
 for round in $(seq "$ROUNDS"); do
     one_begun=$(date +%s)

@@ -3,7 +3,7 @@
 # Node daemons of both kinds on real volumes and mirrors: Debian's (package ganeti
 # 3.0.2) under our master, then ours under Ganeti's master, which takes over the same
 # cluster.  What is written stays the same, and so do volumes, minors and ports.
-VM_PACKAGES=ganeti,ganeti-3.0
+VM_PACKAGES=ganeti,python3-cffi-backend # debootstrap knows no virtual packages
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/nodes.sh"
 MIB=32
