@@ -170,20 +170,30 @@ Test(bdev_plain, removing_twice_is_no_error)
 	standin_did(&node, "");
 }
 
+#define LARGER                                                                 \
+	LVS("{\"vg_name\":\"xenvg\", \"lv_name\":\"a.disk0\", "                \
+	    "\"lv_attr\":\"-wi-a-----\", \"lv_size\":\"75497472\", "           \
+	    "\"vg_extent_size\":\"4194304\"}")
+
 Test(bdev_plain, growing_twice_grows_once)
 {
 	auto_json json_t *args =
 		json_make("[o, i, b, b, b]", volume("a.disk0"), 6, 0, 1, 0);
 
+	standin_say(&node, "lvextend.lvs", LARGER);
 	json_decref(test_node_ok(&node, "blockdev_grow", json_incref(args)));
 	standin_did(&node, "lvextend -L +8192k --alloc contiguous "
 			   "/dev/xenvg/a.disk0");
-	standin_say(&node, "lvs.out",
-		    LVS("{\"vg_name\":\"xenvg\", \"lv_name\":\"a.disk0\", "
-			"\"lv_attr\":\"-wi-a-----\", \"lv_size\":\"75497472\", "
-			"\"vg_extent_size\":\"4194304\"}"));
 	json_decref(test_node_ok(&node, "blockdev_grow", json_incref(args)));
 	standin_did(&node, "");
+}
+
+Test(bdev_plain, a_program_that_grows_nothing_is_found_out)
+{
+	test_node_fails(
+		&node, "blockdev_grow",
+		json_make("[o, i, b, b, b]", volume("a.disk0"), 6, 0, 1, 0),
+		"the volume has 64 MiB and not 72");
 }
 
 Test(bdev_plain, a_dry_run_only_asks_lvm)
@@ -284,9 +294,11 @@ Test(bdev_plain, a_volume_whose_drive_is_gone_is_faulty)
 	"{\"vg_name\":\"xenvg\", \"lv_name\":\"pool0\", "                      \
 	"\"lv_attr\":\"twi-aotz--\", \"lv_size\":\"1073741824\", "             \
 	"\"vg_extent_size\":\"4194304\", \"data_percent\":\"25.00\"}"
-#define THIN                                                                   \
+#define THIN THIN_OF("67108864")
+#define THIN_LARGER THIN_OF("134217728")
+#define THIN_OF(bytes)                                                         \
 	"{\"vg_name\":\"xenvg\", \"lv_name\":\"t.disk0\", "                    \
-	"\"lv_attr\":\"Vwi-aotz--\", \"lv_size\":\"67108864\", "               \
+	"\"lv_attr\":\"Vwi-aotz--\", \"lv_size\":\"" bytes "\", "              \
 	"\"vg_extent_size\":\"4194304\", \"stripes\":\"0\", "                  \
 	"\"devices\":\"\", \"lv_tags\":\"\", \"pool_lv\":\"pool0\"}"
 
@@ -318,6 +330,7 @@ Test(bdev_plain, a_thin_volume_is_made_in_its_pool)
 Test(bdev_plain, a_thin_volume_grows_and_its_snapshot_takes_no_room)
 {
 	standin_say(&node, "lvs.out", LVS(THIN "," POOL));
+	standin_say(&node, "lvextend.lvs", LVS(THIN_LARGER "," POOL));
 	json_decref(test_node_ok(
 		&node, "blockdev_grow",
 		json_make("[o, i, b, b, b]", volume("t.disk0"), 64, 0, 1, 0)));
