@@ -99,16 +99,16 @@ static int repair_expand(struct lu *lu, struct error *err)
 static const char *doubt(const json_t *status, bool is_primary)
 {
 	const char *doubt = json_array_size(status) > 0 ? NULL : "faulty disks";
-	const json_t *disk;
+	const json_t *state;
 	size_t i;
 
-	json_array_foreach (status, i, disk) {
-		int64_t local = json_int(disk, "ldisk_status", LDISK_FAULTY);
+	json_array_foreach (status, i, state) {
+		int64_t local = json_int(state, "ldisk_status", LDISK_FAULTY);
 
 		if (local == LDISK_FAULTY)
 			return "faulty disks";
 		if (local != LDISK_OKAY ||
-		    (!is_primary && json_bool(disk, "is_degraded", true)))
+		    (!is_primary && json_bool(state, "is_degraded", true)))
 			doubt = "disks that are not in sync";
 	}
 	return doubt;

@@ -343,9 +343,13 @@ static bool is_degraded(const struct disk_list *l)
 	const json_t *one;
 	size_t i;
 
-	json_array_foreach (l->asked == NULL ? NULL : l->asked->payload, i, one)
-		if (json_bool(json_array_get(one, 1), "is_degraded", false))
+	json_array_foreach (l->asked == NULL ? NULL : l->asked->payload, i,
+			    one) {
+		const json_t *status = json_array_get(one, 1);
+
+		if (json_bool(status, "is_degraded", false))
 			return true;
+	}
 	return false;
 }
 
