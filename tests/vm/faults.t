@@ -8,7 +8,7 @@
 . "$(dirname "$0")/nodes.sh"
 ROUNDS=${ROUNDS:-30}
 SEED=${SEED:-$(date +%s)}
-CALLS=12 # the last call of a node behind which something happens
+CALLS="5 12" # the last call of a node behind which something happens, often and rarely
 AGAIN=4  # so often an operation is repeated
 MIB=16
 note "SEED=$SEED"
@@ -181,7 +181,8 @@ one() { # NUMBER
     one_op=$1
     random 2; [ "$random_got" = 0 ] && one_fault=kill || one_fault=power
     random 2; one_node=$((random_got + 2))
-    random $CALLS; one_calls=$((random_got + 1))
+    random 3; [ "$random_got" = 0 ] && one_calls=${CALLS#* } || one_calls=${CALLS% *}
+    random "$one_calls"; one_calls=$((random_got + 1))
     one_what="round $one_number: $one_op, $one_fault of node$one_node behind call $one_calls"
     begin "$one_number" || { tap_point 1 "$one_what: cannot begin"; return; }
     one_t=$((6 - one_p - one_s))
