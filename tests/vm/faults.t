@@ -11,6 +11,7 @@ SEED=${SEED:-$(date +%s)}
 CALLS="5 12" # the last call of a node behind which something happens, often and rarely
 AGAIN=4  # so often an operation is repeated
 MIB=16
+NOTHING=e3b0c44298fc1c14 # the sum of no data
 note "SEED=$SEED"
 vm_cluster 3 --memory 384
 
@@ -25,7 +26,7 @@ daemon() { # NODE: with a line in the log for each call
     vm "$1" 'pidof gantry-noded >/dev/null || (gantry-noded -d >/dev/null 2>&1 </dev/null &)'
 }
 debug_daemon() { # NODE
-    vm "$1" 'kill $(pidof gantry-noded); while pidof gantry-noded >/dev/null; do sleep 0.1; done; echo 1 >/proc/sys/kernel/sysrq'
+    vm "$1" 'kill $(pidof gantry-noded) 2>/dev/null; while pidof gantry-noded >/dev/null; do sleep 0.1; done; echo 1 >/proc/sys/kernel/sysrq'
     daemon "$1"
 }
 # arm NODE FAULT CALLS: behind so many calls.  The file "fired" is there before it
@@ -55,7 +56,7 @@ sh /root/fault >/dev/null 2>&1 </dev/null & sleep 0.3" >/dev/null
 is_off() { "$vc" list "$VC" | grep "^node$1" | grep -q ' off '; }
 # What has not happened does not any more; what has, is over.
 disarm() { # NODE: whether it happened
-    disarm_said=$(vm "$1" 'test -e /root/fired || for p in $(pidof tail); do kill $p; done
+    disarm_said=$(vm "$1" 'test -e /root/fired || for p in $(pidof tail); do kill $p; done 2>/dev/null
         sleep 0.3; test -e /root/fired && echo fired || echo quiet' 2>/dev/null)
     [ "$disarm_said" != quiet ]
 }
@@ -76,7 +77,7 @@ recover() {
 
 # Without udev, whose programs take most of the time of an emulated node.
 quick() { # NODE
-    vm "$1" 'cat >/etc/lvm/lvmlocal.conf; udevadm control --exit; sync' <<'END'
+    vm "$1" 'cat >/etc/lvm/lvmlocal.conf; udevadm control --exit 2>/dev/null; sync' <<'END'
 activation { udev_sync = 0 udev_rules = 0 }
 backup { backup = 0 archive = 0 }
 global { event_activation = 0 }
@@ -170,7 +171,21 @@ begin() { # whatever the round before has left
         return 0
     }
     [ -n "$(primary)" ] || add "$one_p" "$one_s" >/dev/null 2>&1 || return 1
+    m gnt-instance activate-disks f >/dev/null 2>&1
     one_sum=$(write_on "$one_p" "$1")
+    [ "$one_sum" != "$NOTHING" ]
+}
+
+# One that takes part, but for the master.
+choose_node() {
+    case $one_op in
+    *-n) one_parts="$one_p $one_s $one_t" ;;
+    *) one_parts="$one_p $one_s" ;;
+    esac
+    one_parts=$(for n in $one_parts; do [ $n = 1 ] || echo $n; done)
+    random 2
+    [ "$random_got" = 0 ] && one_node=$(echo "$one_parts" | head -1) ||
+        one_node=$(echo "$one_parts" | tail -1)
 }
 
 one() { # NUMBER
@@ -180,13 +195,13 @@ one() { # NUMBER
     shift $(((one_number - 1 + SEED) % 8))
     one_op=$1
     random 2; [ "$random_got" = 0 ] && one_fault=kill || one_fault=power
-    random 2; one_node=$((random_got + 2))
     random 3; [ "$random_got" = 0 ] && one_calls=${CALLS#* } || one_calls=${CALLS% *}
     random "$one_calls"; one_calls=$((random_got + 1))
-    one_what="round $one_number: $one_op, $one_fault of node$one_node behind call $one_calls"
+    one_what="round $one_number: $one_op"
     begin "$one_number" || { tap_point 1 "$one_what: cannot begin"; return; }
     one_t=$((6 - one_p - one_s))
-    one_what="$one_what (from $one_p:$one_s)"
+    choose_node
+    one_what="$one_what of $one_p:$one_s, $one_fault of node$one_node behind call $one_calls"
     arm "$one_node" "$one_fault" "$one_calls"
     one_said=$(operate 2>&1)
     one_status=$?

@@ -13,11 +13,11 @@ vm_cluster 3 --memory 640m
 lap "three nodes are up"
 
 # ours TOOL..., theirs TOOL...: on the master
-ours() { m timeout 600 "$@"; }
+ours() { m timeout 3000 "$@"; }
 theirs() {
     theirs_tool=$1
     shift
-    m timeout 600 "/usr/sbin/$theirs_tool" "$@"
+    m timeout 3000 "/usr/sbin/$theirs_tool" "$@"
 }
 end_of() { # NODE NAME...: of daemons; Ganeti's are scripts, which ends with their name
     end_node=$1
@@ -50,6 +50,8 @@ errors() { "$1" gnt-cluster verify 2>&1 | grep ERROR | grep -v -i 'ssh'; }
 
 # --- our master, Debian's node daemon on node2 ---
 
+# A candidate gets the log of the cluster, which is nothing that Debian's understands.
+succeeds "node2 is no candidate" ours gnt-node modify -C no node2
 debian_node 2
 like "$(exe_of 2)" python "Debian's node daemon runs on node2"
 known() { [ "$(ours gnt-node list --no-headers -o mtotal node2 | grep -c '?')" = 0 ]; }

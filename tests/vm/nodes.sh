@@ -34,6 +34,8 @@ vm_cluster() {
         echo "Bail out! no volumes and mirrors"
         exit 1
     }
+    # What the nodes have there, for allocators.
+    until_true 300 m gnt-node refresh-state
 }
 
 vm_crash() { "$vc" crash "$VC" "node$1"; }
