@@ -67,14 +67,29 @@ static WAITS bool start_children(const struct paths *p,
 	return false;
 }
 
+/* Volumes that cannot be attached are an error, but the device gets its peer
+ * all the same: so it is usable, and can be given new ones. */
+static WAITS int join(const struct paths *p, const struct drbd_dev *d,
+		      int attached, struct error *err)
+{
+	struct error second;
+
+	if (d->port != 0 &&
+	    drbd_dev_connect(p, d, false, attached < 0 ? &second : err) < 0)
+		return -1;
+	return attached;
+}
+
 static WAITS int make_new(const struct paths *p, const struct drbd_dev *d,
 			  bool has_disk, struct error *err)
 {
+	int attached = 0;
+
 	if (drbd_dev_make(p, d, err) < 0)
 		return -1;
-	if (has_disk && drbd_dev_attach(p, d, d->data, d->meta, err) < 0)
-		return -1;
-	return d->port != 0 ? drbd_dev_connect(p, d, false, err) : 0;
+	if (has_disk)
+		attached = drbd_dev_attach(p, d, d->data, d->meta, err);
+	return join(p, d, attached, err);
 }
 
 static WAITS int complete(const struct paths *p, const struct drbd_dev *d,
@@ -82,21 +97,21 @@ static WAITS int complete(const struct paths *p, const struct drbd_dev *d,
 			  struct error *err)
 {
 	bool has_net = drbd_dev_has_net(d, show);
+	int attached = 0;
 
 	if (show->data != NULL) {
 		if (drbd_dev_tune(p, d, err) < 0 ||
 		    drbd_dev_customize_disk(p, d, err) < 0)
 			return -1;
-	} else if (has_disk &&
-		   drbd_dev_attach(p, d, d->data, d->meta, err) < 0) {
-		return -1;
+	} else if (has_disk) {
+		attached = drbd_dev_attach(p, d, d->data, d->meta, err);
 	}
 	if (show->remote != NULL && !has_net &&
 	    drbd_dev_disconnect(p, d, err) < 0)
 		return -1;
-	if (has_net)
-		return drbd_dev_customize_net(p, d, show, err);
-	return d->port != 0 ? drbd_dev_connect(p, d, false, err) : 0;
+	if (!has_net)
+		return join(p, d, attached, err);
+	return attached < 0 ? -1 : drbd_dev_customize_net(p, d, show, err);
 }
 
 static WAITS int bring_up(const struct paths *p, const struct drbd_dev *d,

@@ -224,6 +224,34 @@ Test(bdev_drbd, a_device_without_volumes_or_peer_gets_them)
 	standin_did(&node, START TUNE "\ndrbd-connect ");
 }
 
+/* A power cut may leave volumes without metadata. */
+Test(bdev_drbd, with_volumes_that_are_none_of_drbds_it_has_its_peer)
+{
+	static const char failed[] = "drbdmeta exited with exit code 5: "
+				     "No valid meta data found";
+
+	standin_say(&node, "drbdmeta.err", "No valid meta data found\n");
+	test_node_fails(
+		&node, "blockdev_assemble",
+		json_make("[o, {s:s}, b, i]", mirror(), "name", "web1", 0, 0),
+		failed);
+	standin_did(&node, START "drbdsetup new-resource resource3\n"
+				 "drbdsetup new-minor resource3 3 0\n"
+				 "drbdmeta /dev/drbd3 v08 /dev/xenvg/a_meta "
+				 "flex-external apply-al\n"
+				 "drbd-connect ");
+	set_proc(LINE("3", "StandAlone", "Secondary/Unknown",
+		      "Diskless/DUnknown"));
+	standin_say(&node, "drbdsetup.show.out", SHOW(NO_DISK, ""));
+	test_node_fails(
+		&node, "blockdev_assemble",
+		json_make("[o, {s:s}, b, i]", mirror(), "name", "web1", 0, 0),
+		failed);
+	standin_did(&node, START "drbdmeta /dev/drbd3 v08 /dev/xenvg/a_meta "
+				 "flex-external apply-al\n"
+				 "drbd-connect ");
+}
+
 Test(bdev_drbd, without_a_usable_volume_it_works_with_the_peers)
 {
 	standin_say(&node, "lvchange.err", "  Volume group has a missing PV\n");
