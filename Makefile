@@ -9,7 +9,8 @@
 #   make test-vm  clusters of virtual machines from our packages: three, their life
 #                 and failover; two with Xen
 #   make test-xen the latter alone
-#   make test-vm-disks  LVM and DRBD on virtual machines
+#   make test-vm-disks  LVM and DRBD on virtual machines, and a guest on them
+#   make test-vm-mixed  the same with Ganeti's daemons on some of them
 #   make test-vm-faults  the same with nodes that fail (ROUNDS times)
 #   make test-live-storage  disks of running guests move (minutes)
 #   make test-many  100 containers, 1,000 processes: what clusters of many nodes take
@@ -48,7 +49,7 @@ SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 APT = $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
 INSTALL = $(APT) install -y -q --no-install-recommends
 
-.PHONY: all deps deps-build demo test test-quick test-compat test-hosts test-kinds test-vm test-vm-disks test-vm-faults test-live-storage test-many test-xen \
+.PHONY: all deps deps-build demo test test-quick test-compat test-hosts test-kinds test-vm test-vm-disks test-vm-mixed test-vm-faults test-live-storage test-many test-xen \
 	coverage fuzz kill-rounds failover-rounds sim schedules raft-lives log-lives bench bench-htools compat-page \
 	deb test-deb test-changeover install clean
 all: $(BUILD)/build.ninja
@@ -123,7 +124,12 @@ test-xen: all deb
 
 # Volumes and mirrors on them.
 test-vm-disks: all
+	@$(PROVE) tests/vm/guest.t
 	@$(PROVE) tests/vm/disks.t
+
+# Debian's node daemon under our master, and ours under Ganeti's.
+test-vm-mixed: all
+	@$(PROVE) tests/vm/mixed.t
 
 # The same with daemons that are killed and power that is cut, at random.
 ROUNDS ?= 30

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/json/json.h"
+#include "lib/model/config/sanitize.h"
 #include "noded/calls/calls.h"
 #include "noded/core/noded.h"
 #include "noded/hv/hv.h"
@@ -276,9 +277,8 @@ static WAITS json_t *need_status(const struct paths *p, const json_t *disk,
 
 	if (!json_is_null(status))
 		return status;
-	id = json_text(json_object_get(disk, "logical_id"));
-	error_set(err, ERR_BLOCKDEV, NULL, "Can't find device %s",
-		  id != NULL ? id : "without logical_id");
+	id = sanitize_disk_id(disk);
+	error_set(err, ERR_BLOCKDEV, NULL, "Can't find device %s", id);
 	return NULL;
 }
 

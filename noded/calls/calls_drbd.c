@@ -107,3 +107,10 @@ WAITS json_t *call_drbd_helper(struct call *c, struct error *err)
 
 	return helper != NULL ? json_string(helper) : NULL;
 }
+
+WAITS json_t *call_drbd_advice(struct call *c,
+			       const struct rpc_args_drbd_advice *args,
+			       struct error *err)
+{
+	return drbd_advice(c->paths, args->disks, err);
+}

@@ -142,7 +142,7 @@ static WAITS bool group_space(struct call *c, const char *name, bool exclusive,
 	if (lvm_group_space(groups, name, &mib, &free_mib, &ignored) != 1)
 		return false;
 	volumes = lvm_volumes(c->paths, &ignored);
-	free_mib += lvm_thin_free_mib(volumes, name);
+	free_mib = fmin(mib, free_mib + lvm_thin_free_mib(volumes, name));
 	*ret_size = (int64_t)round(mib);
 	*ret_free = (int64_t)round(free_mib);
 	if (!exclusive)

@@ -46,6 +46,7 @@ void bdev_look_done(struct bdev_look *look)
 {
 	json_decref(steal(&look->volumes));
 	free(steal(&look->drbd));
+	free(steal(&look->drbd_show));
 }
 
 /* Of a class that knows nothing but whether the disk is there. */

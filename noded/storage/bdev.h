@@ -40,6 +40,7 @@ struct bdev_growth {
 struct bdev_look {
 	json_t *volumes; /* lvm_volumes() */
 	char *drbd;	 /* the text of /proc/drbd */
+	char *drbd_show; /* what drbdsetup show prints of all; with secrets */
 };
 
 #define auto_look __attribute__((cleanup(bdev_look_done), unused))

@@ -67,14 +67,29 @@ static WAITS bool start_children(const struct paths *p,
 	return false;
 }
 
+/* Volumes that cannot be attached are an error, but the device gets its peer
+ * all the same: so it is usable, and can be given new ones. */
+static WAITS int join(const struct paths *p, const struct drbd_dev *d,
+		      int attached, struct error *err)
+{
+	struct error second;
+
+	if (d->port != 0 &&
+	    drbd_dev_connect(p, d, false, attached < 0 ? &second : err) < 0)
+		return -1;
+	return attached;
+}
+
 static WAITS int make_new(const struct paths *p, const struct drbd_dev *d,
 			  bool has_disk, struct error *err)
 {
+	int attached = 0;
+
 	if (drbd_dev_make(p, d, err) < 0)
 		return -1;
-	if (has_disk && drbd_dev_attach(p, d, d->data, d->meta, err) < 0)
-		return -1;
-	return d->port != 0 ? drbd_dev_connect(p, d, false, err) : 0;
+	if (has_disk)
+		attached = drbd_dev_attach(p, d, d->data, d->meta, err);
+	return join(p, d, attached, err);
 }
 
 static WAITS int complete(const struct paths *p, const struct drbd_dev *d,
@@ -82,19 +97,21 @@ static WAITS int complete(const struct paths *p, const struct drbd_dev *d,
 			  struct error *err)
 {
 	bool has_net = drbd_dev_has_net(d, show);
+	int attached = 0;
 
 	if (show->data != NULL) {
-		if (drbd_dev_tune(p, d, err) < 0)
+		if (drbd_dev_tune(p, d, err) < 0 ||
+		    drbd_dev_customize_disk(p, d, err) < 0)
 			return -1;
-	} else if (has_disk &&
-		   drbd_dev_attach(p, d, d->data, d->meta, err) < 0) {
-		return -1;
+	} else if (has_disk) {
+		attached = drbd_dev_attach(p, d, d->data, d->meta, err);
 	}
 	if (show->remote != NULL && !has_net &&
 	    drbd_dev_disconnect(p, d, err) < 0)
 		return -1;
-	return d->port != 0 && !has_net ? drbd_dev_connect(p, d, false, err)
-					: 0;
+	if (!has_net)
+		return join(p, d, attached, err);
+	return attached < 0 ? -1 : drbd_dev_customize_net(p, d, show, err);
 }
 
 static WAITS int bring_up(const struct paths *p, const struct drbd_dev *d,
@@ -239,14 +256,15 @@ static WAITS int drbd_find(const struct paths *p, const json_t *disk,
 static WAITS int drbd_open(const struct paths *p, const json_t *disk,
 			   bool exclusive, struct error *err)
 {
+	auto_show struct drbd_show show = {0};
 	struct drbd_status s;
 	struct drbd_dev d;
 
 	(void)exclusive; /* the connection says whether both may */
-	if (drbd_dev_read(disk, &d, err) < 0)
+	if (drbd_dev_read(disk, &d, err) < 0 ||
+	    drbd_dev_need(p, &d, &s, &show, err) < 0)
 		return -1;
-	if (drbd_dev_status(p, d.minor, NULL, &s, err) == 1 &&
-	    strcmp(s.role, "Primary") == 0)
+	if (strcmp(s.role, "Primary") == 0)
 		return 0;
 	return drbd_dev_run(p, &d, "primary", NULL, err);
 }
@@ -308,7 +326,7 @@ static WAITS json_t *drbd_status(const struct paths *p, const json_t *disk,
 
 	if (drbd_dev_read(disk, &d, err) < 0)
 		return NULL;
-	rc = drbd_dev_status(p, d.minor, look, &s, err);
+	rc = drbd_dev_look(p, &d, look, &s, err);
 	if (rc <= 0)
 		return rc < 0 ? NULL : json_null();
 	local = local_state(&s);
@@ -327,21 +345,17 @@ static WAITS json_t *drbd_status(const struct paths *p, const json_t *disk,
 }
 
 /* From the kernel's own files: a secondary cannot be opened. */
-static int64_t drbd_size(const struct paths *p, const json_t *disk,
-			 struct error *err)
+static int64_t kernel_size(const struct paths *p, const struct drbd_dev *d,
+			   struct error *err)
 {
-	auto_free char *file = NULL, *local = NULL, *text = NULL;
-	struct drbd_dev d;
+	auto_free char *file = xprintf("/sys/block/%s/size", d->name);
+	auto_free char *local = paths_local(p, file);
+	auto_free char *text = fs_read(local, SIZE_TEXT_MAX, NULL, err);
 	int64_t sectors;
 
-	if (drbd_dev_read(disk, &d, err) < 0)
-		return -1;
-	file = xprintf("/sys/block/%s/size", d.name);
-	local = paths_local(p, file);
-	text = fs_read(local, SIZE_TEXT_MAX, NULL, err);
 	if (text == NULL)
 		return error_wrap_as(err, ERR_BLOCKDEV,
-				     "%s: its size is not known", d.name);
+				     "%s: its size is not known", d->name);
 	text[strcspn(text, "\n")] = '\0';
 	if (str_to_int64(text, &sectors) && sectors > 0 &&
 	    sectors < INT64_MAX / SECTOR)
@@ -349,7 +363,20 @@ static int64_t drbd_size(const struct paths *p, const json_t *disk,
 	return error_set(err, ERR_BLOCKDEV, NULL,
 			 "%s: it has no size, it is not active (gnt-instance "
 			 "activate-disks)",
-			 d.name);
+			 d->name);
+}
+
+static WAITS int64_t drbd_size(const struct paths *p, const json_t *disk,
+			       struct error *err)
+{
+	auto_show struct drbd_show show = {0};
+	struct drbd_status s;
+	struct drbd_dev d;
+
+	if (drbd_dev_read(disk, &d, err) < 0 ||
+	    drbd_dev_need(p, &d, &s, &show, err) < 0)
+		return -1;
+	return kernel_size(p, &d, err);
 }
 
 /* --- grow, wipe, info, snapshot --- */
@@ -380,13 +407,12 @@ static WAITS void await_sync(const struct paths *p, const struct drbd_dev *d)
 	}
 }
 
-static WAITS int resize(const struct paths *p, const json_t *disk,
-			const struct drbd_dev *d, int64_t mib,
-			struct error *err)
+static WAITS int resize(const struct paths *p, const struct drbd_dev *d,
+			int64_t mib, struct error *err)
 {
 	auto_free char *minor = xprintf("%" PRId64, d->minor);
 	auto_free char *size = xprintf("%" PRId64 "m", mib);
-	int64_t bytes = drbd_size(p, disk, err);
+	int64_t bytes = kernel_size(p, d, err);
 
 	if (bytes < 0 || bytes >= mib * MIB)
 		return bytes < 0 ? -1 : 0;
@@ -423,17 +449,20 @@ static WAITS int drbd_grow(const struct paths *p, const json_t *disk,
 		return -1;
 	if (growth->dry_run || growth->backing_store)
 		return 0;
-	return resize(p, disk, &d, d.size_mib + growth->amount_mib, err);
+	return resize(p, &d, d.size_mib + growth->amount_mib, err);
 }
 
 static WAITS int drbd_wipe(const struct paths *p, const json_t *disk,
 			   int64_t offset_mib, int64_t size_mib,
 			   struct error *err)
 {
+	auto_show struct drbd_show show = {0};
 	auto_free char *local = NULL;
+	struct drbd_status s;
 	struct drbd_dev d;
 
-	if (drbd_dev_read(disk, &d, err) < 0)
+	if (drbd_dev_read(disk, &d, err) < 0 ||
+	    drbd_dev_need(p, &d, &s, &show, err) < 0)
 		return -1;
 	local = local_path(p, &d);
 	return bdev_device_wipe(local, offset_mib, size_mib, err);

@@ -437,6 +437,22 @@ static WAITS int extend(const struct paths *p, const struct id *id,
 	return rc;
 }
 
+/* LVM has said that it did it. */
+static WAITS int check_grown(const struct paths *p, const struct id *id,
+			     int64_t bytes, struct error *err)
+{
+	auto_volume struct lvm_volume v = {0};
+	auto_json json_t *rows = NULL;
+	int rc = look_up(p, id, &rows, &v, err);
+
+	if (rc < 0 || (rc == 1 && v.bytes >= bytes))
+		return rc < 0 ? -1 : 0;
+	return error_set(err, ERR_BLOCKDEV, NULL,
+			 "lvextend has told of no failure, but the volume has "
+			 "%" PRId64 " MiB and not %" PRId64,
+			 rc == 1 ? v.bytes / MIB : 0, bytes / MIB);
+}
+
 static WAITS int plain_grow(const struct paths *p, const json_t *disk,
 			    const struct bdev_growth *growth, struct error *err)
 {
@@ -458,7 +474,8 @@ static WAITS int plain_grow(const struct paths *p, const json_t *disk,
 		return 0;
 	if (growth->exclusive && check_exclusive(p, &id, &v, bytes, err) < 0)
 		return -1;
-	if (extend(p, &id, &v, bytes, growth, err) == 0)
+	if (extend(p, &id, &v, bytes, growth, err) == 0 &&
+	    (growth->dry_run || check_grown(p, &id, v.bytes + bytes, err) == 0))
 		return 0;
 	return error_wrap(err, "Can't grow the logical volume %s/%s", id.group,
 			  id.name);

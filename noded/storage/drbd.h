@@ -26,6 +26,10 @@ WAITS json_t *drbd_minors(const struct paths *p, struct error *err);
 /* The program that the kernel calls in trouble; to be freed. */
 char *drbd_helper(const struct paths *p, struct error *err);
 
+/* What is wrong with each disk and what to do, text or null; to be freed. */
+WAITS json_t *drbd_advice(const struct paths *p, const json_t *disks,
+			  struct error *err);
+
 /* --- volumes below a device --- */
 
 /* Attach volumes to a device that has none, with fresh metadata: all data come

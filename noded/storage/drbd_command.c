@@ -224,6 +224,21 @@ WAITS int drbd_dev_tune(const struct paths *p, const struct drbd_dev *d,
 			  d->name);
 }
 
+WAITS int drbd_dev_customize_disk(const struct paths *p,
+				  const struct drbd_dev *d, struct error *err)
+{
+	auto_strv struct strv argv = {0};
+
+	strv_add(&argv, "drbdsetup");
+	strv_add(&argv, "disk-options");
+	strv_addf(&argv, "%" PRId64, d->minor);
+	add_words(&argv, json_str(d->params, "disk-custom", ""));
+	if (argv.n == 3 || storage_tool_check_strv(p, &argv, err) == 0)
+		return 0;
+	return error_wrap(err, "%s: can't set the options of disk-custom",
+			  d->name);
+}
+
 static WAITS bool pause_until(int64_t deadline_us, unsigned *pause_ms)
 {
 	if (clock_mono_us() > deadline_us || task_interrupted())
@@ -274,9 +289,10 @@ static char *address_arg(const char *ip, int port)
 				       : xprintf("ipv4:%s:%d", ip, port);
 }
 
-/* Options that the site wants; none of them is a secret. */
+/* Options that the site wants; none of them is a secret.  protocol: another one
+ * than it has, or 0. */
 static WAITS int customize(const struct paths *p, const struct drbd_dev *d,
-			   struct error *err)
+			   char protocol, struct error *err)
 {
 	auto_free char *local = address_arg(d->local, d->port);
 	auto_free char *remote = address_arg(d->remote, d->port);
@@ -286,11 +302,26 @@ static WAITS int customize(const struct paths *p, const struct drbd_dev *d,
 	strv_add(&argv, "net-options");
 	strv_add(&argv, local);
 	strv_add(&argv, remote);
+	if (protocol != '\0')
+		strv_addf(&argv, "--protocol=%c", protocol);
 	add_words(&argv, json_str(d->params, "net-custom", ""));
 	if (argv.n == 4 || storage_tool_check_strv(p, &argv, err) == 0)
 		return 0;
 	return error_wrap(err, "%s: can't set the options of net-custom",
 			  d->name);
+}
+
+WAITS int drbd_dev_customize_net(const struct paths *p,
+				 const struct drbd_dev *d,
+				 const struct drbd_show *show,
+				 struct error *err)
+{
+	char protocol = *json_str(d->params, "protocol", "C");
+
+	if (show->two_primaries)
+		return 0;
+	return customize(p, d, protocol != show->protocol ? protocol : '\0',
+			 err);
 }
 
 WAITS int drbd_dev_connect(const struct paths *p, const struct drbd_dev *d,
@@ -310,7 +341,7 @@ WAITS int drbd_dev_connect(const struct paths *p, const struct drbd_dev *d,
 
 	if (drbd_connect(p, &peer, err) < 0)
 		return error_wrap(err, "%s: can't setup network", d->name);
-	return customize(p, d, err);
+	return customize(p, d, '\0', err);
 }
 
 /* "ipv4 10.0.0.1:11000" as it is shown, "ipv4:10.0.0.1:11000" as it is given;

@@ -266,6 +266,19 @@ static bool is_foreign(const struct drbd_dev *d, const struct drbd_show *show)
 	       !drbd_dev_has_net(d, show);
 }
 
+/* What is shown of the device, whose line in /proc/drbd was seen. */
+static int parse_show(const struct drbd_dev *d, const char *text,
+		      struct drbd_show *ret, struct error *err)
+{
+	int rc = drbd_show_parse(text, d->minor, ret, err);
+
+	if (rc != 0)
+		return rc < 0 ? -1 : 0;
+	return error_set(err, ERR_BLOCKDEV, NULL,
+			 "%s: in use, but drbdsetup show does not tell by whom",
+			 d->name);
+}
+
 static WAITS int read_show(const struct paths *p, const struct drbd_dev *d,
 			   struct drbd_show *ret, struct error *err)
 {
@@ -274,7 +287,7 @@ static WAITS int read_show(const struct paths *p, const struct drbd_dev *d,
 		p, (const char *const[]){"drbdsetup", "show", minor, NULL},
 		err);
 
-	return text == NULL ? -1 : drbd_show_parse(text, ret, err);
+	return text == NULL ? -1 : parse_show(d, text, ret, err);
 }
 
 WAITS int drbd_dev_find(const struct paths *p, const struct drbd_dev *d,
@@ -300,6 +313,29 @@ WAITS int drbd_dev_find(const struct paths *p, const struct drbd_dev *d,
 		  show.remote != NULL ? show.remote : "none");
 	drbd_show_done(&show);
 	return -1;
+}
+
+WAITS int drbd_dev_look(const struct paths *p, const struct drbd_dev *d,
+			struct bdev_look *look, struct drbd_status *ret,
+			struct error *err)
+{
+	auto_look struct bdev_look own = {0};
+	auto_show struct drbd_show show = {0};
+	int rc;
+
+	if (look == NULL)
+		look = &own;
+	rc = drbd_dev_status(p, d->minor, look, ret, err);
+	if (rc <= 0)
+		return rc;
+	if (look->drbd_show == NULL)
+		look->drbd_show = storage_tool_read(
+			p, (const char *const[]){"drbdsetup", "show", NULL},
+			err);
+	if (look->drbd_show == NULL ||
+	    parse_show(d, look->drbd_show, &show, err) < 0)
+		return -1;
+	return !is_foreign(d, &show);
 }
 
 WAITS int drbd_dev_need(const struct paths *p, const struct drbd_dev *d,

@@ -47,10 +47,17 @@ bool drbd_dev_is_loaded(const struct paths *p);
 /* Fail unless the kernel's DRBD is one whose devices can be changed here. */
 int drbd_dev_check_version(const char *proc, struct error *err);
 
-/* 1 with the state; 0: the minor is not in use.  `look` keeps what was read. */
+/* 1 with the state; 0: the minor is not in use.  Whose it is is not asked.
+ * `look`, which may be NULL, keeps what was read. */
 WAITS int drbd_dev_status(const struct paths *p, int64_t minor,
 			  struct bdev_look *look, struct drbd_status *ret,
 			  struct error *err);
+
+/* 1 with the state; 0: this disk's device is not active, and its minor not in
+ * use or somebody else's. */
+WAITS int drbd_dev_look(const struct paths *p, const struct drbd_dev *d,
+			struct bdev_look *look, struct drbd_status *ret,
+			struct error *err);
 
 /* 1 with state and configuration of this disk's device (show is to be freed by
  * drbd_show_done()); 0: the minor is not in use; -1: it is somebody else's, or
@@ -82,6 +89,15 @@ WAITS int drbd_dev_attach(const struct paths *p, const struct drbd_dev *d,
 /* The parameters of disk and sync in force, on a device with a disk. */
 WAITS int drbd_dev_tune(const struct paths *p, const struct drbd_dev *d,
 			struct error *err);
+/* What the site wants besides, on a device that runs. */
+WAITS int drbd_dev_customize_disk(const struct paths *p,
+				  const struct drbd_dev *d, struct error *err);
+/* The same of its connection, and the protocol; not while both sides are
+ * primaries, who need protocol C. */
+WAITS int drbd_dev_customize_net(const struct paths *p,
+				 const struct drbd_dev *d,
+				 const struct drbd_show *show,
+				 struct error *err);
 WAITS int drbd_dev_connect(const struct paths *p, const struct drbd_dev *d,
 			   bool two_primaries, struct error *err);
 /* Leave the peer that it has, and wait for the end of that. */

@@ -86,7 +86,7 @@ static WAITS int look(const struct paths *p, const json_t *disks,
 
 		if (drbd_dev_read(disk, &d, err) < 0)
 			return -1;
-		rc = drbd_dev_status(p, d.minor, NULL, &s, err);
+		rc = drbd_dev_look(p, &d, NULL, &s, err);
 		if (rc < 0)
 			return -1;
 		if (rc == 1 && is_ready(&s, multimaster))
@@ -156,7 +156,7 @@ static WAITS int wait_linked(const struct paths *p, const struct drbd_dev *d,
 
 	for (;;) {
 		auto_free char *advice = NULL;
-		int rc = drbd_dev_status(p, d->minor, NULL, ret, err);
+		int rc = drbd_dev_look(p, d, NULL, ret, err);
 
 		if (rc < 0 || (rc == 1 && drbd_status_is_linked(ret)))
 			return rc < 0 ? -1 : 0;
@@ -215,7 +215,7 @@ WAITS json_t *drbd_needs_activation(const struct paths *p, const json_t *disks,
 			continue;
 		if (drbd_dev_read(disk, &d, err) < 0)
 			return NULL;
-		rc = drbd_dev_status(p, d.minor, &look, &s, err);
+		rc = drbd_dev_look(p, &d, &look, &s, err);
 		if (rc < 0)
 			return NULL;
 		if (rc == 0 || drbd_status_is(&s, "StandAlone") ||
@@ -224,4 +224,42 @@ WAITS json_t *drbd_needs_activation(const struct paths *p, const json_t *disks,
 				list, json_string(json_str(disk, "uuid", "")));
 	}
 	return steal(&list);
+}
+
+/* NULL: all is well, or it is no mirror. */
+static WAITS char *advice_for(const struct paths *p, const json_t *disk,
+			      struct bdev_look *look)
+{
+	struct drbd_status s;
+	struct drbd_dev d;
+	struct error bad;
+	int rc = -1;
+
+	if (strcmp(json_str(disk, "dev_type", ""), "drbd") != 0)
+		return NULL;
+	if (drbd_dev_read(disk, &d, &bad) == 0)
+		rc = drbd_dev_look(p, &d, look, &s, &bad);
+	if (rc == 0)
+		return xprintf("%s is not active: gnt-instance activate-disks "
+			       "brings it up",
+			       d.name);
+	return rc < 0 ? xstrdup(bad.text) : drbd_status_advice(&s, d.minor);
+}
+
+WAITS json_t *drbd_advice(const struct paths *p, const json_t *disks,
+			  struct error *err)
+{
+	auto_look struct bdev_look look = {0};
+	json_t *list = json_array();
+	const json_t *disk;
+	size_t i;
+
+	(void)err;
+	json_array_foreach (disks, i, disk) {
+		auto_free char *advice = advice_for(p, disk, &look);
+
+		json_array_append_new(list, advice != NULL ? json_string(advice)
+							   : json_null());
+	}
+	return list;
 }

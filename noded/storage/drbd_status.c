@@ -330,9 +330,9 @@ char *drbd_status_advice(const struct drbd_status *s, int64_t minor)
 			"split brain: both sides of drbd%jd were written to "
 			"without the other. Choose whose changes are to be "
 			"lost: gnt-instance replace-disks -s fills the "
-			"secondary anew from the primary, -p the primary from "
-			"the secondary; then gnt-instance activate-disks "
-			"connects them",
+			"secondary anew from the primary; if the secondary's "
+			"data are to stay, gnt-instance failover "
+			"--ignore-consistency comes before",
 			n);
 	if (drbd_status_is_diskless(s))
 		return xprintf("drbd%jd has no disk of its own here (Diskless)"

@@ -12,6 +12,7 @@
 #include "noded/storage/storage_tool.h"
 
 #define MIB_BYTES (1024.0 * 1024.0)
+#define BYTES_MAX 0x1p60 /* more makes no sense */
 
 static bool is_pool(const json_t *row)
 {
@@ -106,7 +107,8 @@ double lvm_thin_free_mib(const json_t *volumes, const char *group)
 		    strcmp(json_str(row, "vg_name", ""), group) != 0)
 			continue;
 		strv_add(&seen, name); /* it may have a row for each segment */
-		if (bytes > 0 && percent >= 0 && percent < 100)
+		if (bytes > 0 && bytes < BYTES_MAX && percent >= 0 &&
+		    percent < 100)
 			free_mib += bytes / MIB_BYTES * (100 - percent) / 100;
 	}
 	return free_mib;

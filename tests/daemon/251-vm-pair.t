@@ -1,11 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # gnt-vcluster --kind vm: two virtual machines with a volume group and DRBD's
-# module are joined over SSH, parted and healed; one's power is cut.
+# module are joined over SSH, parted and healed; one's power is cut, and what was
+# written to a mirrored disk is there on the other.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/vms.sh"
 
-vms_start --nodes 2 --disks 1g,512m
+# Verify wants volume groups of 20 GiB; they take what is written.
+vms_start --nodes 2 --disks 24g,512m --enabled-disk-templates file,drbd
 is "$(m gnt-node list --no-headers -o name,pip --separator=,)" \
     "node1.example.com,192.0.2.11
 node2.example.com,192.0.2.12" "both are nodes"
@@ -16,6 +18,15 @@ is "$(on node2 sh -c 'lvcreate -qq -Wn -n try -L 64m xenvg && lvremove -qq -f xe
 like "$(on node2 lsmod)" '^drbd ' "it has DRBD"
 succeeds "an instance is made" add inst1 -t file -s 16m -n node2
 is "$(m gnt-instance list --no-headers -o status inst1)" running "and runs"
+
+m gnt-cluster modify --vg-name=xenvg --drbd-usermode-helper=/bin/true >/dev/null
+succeeds "an instance on a mirrored disk" add d1 -t drbd -s 16m -n node2:node1
+mirror() { on "$1" grep -o 'cs:.* C' /proc/drbd; }
+sound="cs:Connected ro:Primary/Secondary ds:UpToDate/UpToDate C"
+is "$(mirror node2)" "$sound" "which is in sync"
+pattern() { on "$1" sh -c 'head -c 16777216 /dev/drbd0 | sha256sum'; }
+on node2 sh -c 'seq 9999999 | head -c 16777216 | dd of=/dev/drbd0 oflag=direct bs=1M iflag=fullblock 2>/dev/null'
+written=$(pattern node2)
 
 reaches() { on "$1" ping -c 1 -W 3 "$2" >/dev/null; }
 succeeds "the nodes reach each other" reaches node1 node2
@@ -29,10 +40,14 @@ on node2 sh -c 'echo kept >/root/kept; sync'
 succeeds "a node's power is cut" "$vc" crash "$VC" node2
 like "$("$vc" list "$VC")" '^node2.* off ' "it is off"
 fails "no command runs there" on node2 true
+succeeds "the mirror's other side takes over" m gnt-instance failover -f --ignore-consistency d1
+is "$(pattern node1)" "$written" "with what was written"
 succeeds "it is switched on again" "$vc" start "$VC" node2
 is "$(on node2 cat /root/kept)" kept "with its disk"
 succeeds "the master sees it" m gnt-cluster command -n node2 true
 m gnt-instance start inst1 >/dev/null 2>&1
+whole() { m gnt-instance activate-disks d1 && [ "$(mirror node1)" = "$sound" ]; }
+succeeds "the mirror is whole again" until_true 60 whole
 succeeds "verify is content" m gnt-cluster verify
 console() { (echo; echo 'echo at-$(uname -n)'; sleep 3) | timeout 30 "$vc" console "$VC" node1 | grep -aq 'at-node1'; }
 succeeds "there is a console" until_true 20 console

@@ -4,7 +4,8 @@
  *
  * A stand-in NAME adds a line "NAME ARGUMENT..." to /usr/sbin/log, keeps its
  * input in NAME.input, prints NAME.VERB.out (VERB is its first argument) or
- * NAME.out, puts NAME.VERB.proc in the place of /proc/drbd, and fails with the
+ * NAME.out, puts NAME.VERB.proc in the place of /proc/drbd and NAME.lvs in that
+ * of what lvs prints, and fails with the
  * text of NAME.VERB.err or NAME.err if there is one. */
 #ifndef TESTS_LIB_STANDIN_H
 #define TESTS_LIB_STANDIN_H
@@ -40,6 +41,8 @@ static inline void standin_make(struct test_node *t, const char *name)
 		"for f in \"$dir/$me.$verb.proc\"; do\n"
 		"    [ ! -f \"$f\" ] || cp \"$f\" \"$dir/../../proc/drbd\"\n"
 		"done\n"
+		"[ ! -f \"$dir/$me.lvs\" ] || cp \"$dir/$me.lvs\" "
+		"\"$dir/lvs.out\"\n"
 		"for f in \"$dir/$me.$verb.err\" \"$dir/$me.err\"; do\n"
 		"    [ ! -f \"$f\" ] || { cat \"$f\" >&2; exit 5; }\n"
 		"done\n"
@@ -75,7 +78,7 @@ static inline void standin_did(struct test_node *t, const char *expected)
 		    !str_starts(lines.items[i], "lvs ") &&
 		    !str_starts(lines.items[i], "vgs ") &&
 		    !str_starts(lines.items[i], "pvs ") &&
-		    !str_starts(lines.items[i], "drbdsetup show "))
+		    !str_starts(lines.items[i], "drbdsetup show"))
 			strv_add(&acts, lines.items[i]);
 	found = strv_join(&acts, "\n");
 	cr_assert_str_eq(found, expected);

@@ -227,7 +227,7 @@ static json_t *do_folder_rename(struct sim_node *n, const json_t *args)
 static json_t *mirror_status(const struct sim_node *n)
 {
 	return json_make("{s:s, s:b, s:i, s:o, s:n}", "dev_path", "/dev/x",
-			 "is_degraded", n->syncing, "ldisk_status",
+			 "is_degraded", n->syncing || n->parted, "ldisk_status",
 			 n->faulty_disks ? 4 : 1, "sync_percent",
 			 n->syncing ? json_real(50) : json_null(),
 			 "estimated_time");
@@ -377,6 +377,23 @@ static json_t *do_mirror_statuses(struct sim_node *n, const json_t *args)
 	return good(rows);
 }
 
+static json_t *do_attach_net(struct sim_node *n, const json_t *args)
+{
+	(void)args;
+	n->parted = false;
+	return good(json_null());
+}
+
+static json_t *do_advice(struct sim_node *n, const json_t *args)
+{
+	json_t *rows = json_array();
+
+	(void)n;
+	for (size_t i = 0; i < json_array_size(json_array_get(args, 0)); i++)
+		json_array_append_new(rows, json_string("do this"));
+	return good(rows);
+}
+
 static json_t *do_os_diagnose(struct sim_node *n, const json_t *args)
 {
 	(void)args;
@@ -470,6 +487,8 @@ static const struct {
 	{"blockdev_find", do_disk_find},
 	{"blockdev_getmirrorstatus", do_mirror_status},
 	{"blockdev_getmirrorstatus_multi", do_mirror_statuses},
+	{"drbd_advice", do_advice},
+	{"drbd_attach_net", do_attach_net},
 	{"instance_mirror_status", do_mirror_ready},
 	{"instance_mirror_serve", do_mirror_serve},
 	{"import_start", do_transfer},

@@ -81,6 +81,7 @@ struct sim_node {
 	bool guests_end;     /* machines end by themselves, once looked at */
 	bool faulty_disks;   /* its side of mirrors is broken */
 	bool syncing;	     /* its mirrors are not in sync, for as long */
+	bool parted;	     /* its mirrors have no peer */
 	json_t *verify_says; /* answers of node_verify that are not all right */
 	json_t *disk_says;   /* of each disk's state; NULL: that it is fine */
 	json_t *volumes;     /* what it answers about them; NULL: none */

@@ -132,6 +132,24 @@ Test(replace, a_peer_without_good_data_is_not_left_alone)
 	       "has degraded storage (disk/0), unsafe to replace");
 }
 
+Test(replace, a_side_that_is_alone_is_no_source_but_the_primary)
+{
+	auto_strv struct strv calls = {0};
+
+	make_mirrored();
+	s.nodes[1].parted = true;
+	s.calls = &calls;
+	expect(op_replace("replace_on_primary", NULL),
+	       "disk/0 on node node2.example.com has no connection to the "
+	       "primary node");
+	cr_expect_not(strv_has(&calls, "blockdev_create node1.example.com"));
+	s.nodes[0].parted = true;
+	expect(op_replace("replace_on_secondary", NULL), "success");
+	cr_expect(strv_has(&calls, "drbd_attach_net node1.example.com"));
+	cr_expect(strv_has(&calls, "drbd_attach_net node2.example.com"));
+	s.calls = NULL;
+}
+
 Test(replace, a_failure_on_the_way_gives_the_old_storage_back)
 {
 	static const char *const calls[] = {

@@ -139,11 +139,24 @@ Test(storage, what_only_this_node_has_whole_is_not_repaired_away)
 	s.nodes[0].faulty_disks = true;
 	expect(op_repair(), "Instance 'web1' has faulty disks on node '" NODE1);
 	json_set_bool(op, "ignore_consistency", true);
-	expect(op, "success");
+	expect(json_incref(op), "success");
 	s.nodes[0].faulty_disks = false;
 	/* Who does not say is no better. */
 	s.nodes[0].fail_on = "blockdev_getmirrorstatus";
 	expect(op_repair(), "Instance 'web1' has faulty disks on node '" NODE1);
+	s.nodes[0].fail_on = NULL;
+	/* A secondary that misses something is no copy; a primary has all. */
+	s.nodes[0].syncing = true;
+	expect(op_repair(), "success");
+	s.nodes[0].syncing = false;
+	s.nodes[1].syncing = true;
+	json_set_str(op, "node_name", NODE1);
+	json_object_del(op, "ignore_consistency");
+	expect(json_copy(op), "Instance 'web1' has disks that are not in sync "
+			      "on node '" NODE2);
+	json_set_bool(op, "ignore_consistency", true);
+	expect(op, "success");
+	s.nodes[1].syncing = false;
 	/* Nothing is lost of an instance that does not use its disks. */
 	s.nodes[0].fail_on = NULL;
 	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");

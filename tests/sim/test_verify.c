@@ -408,6 +408,12 @@ Test(verify_broken, parts_of_mirrors_are_looked_for)
 	s.nodes[1].disk_says =
 		parse("[true, {\"is_degraded\": true, \"ldisk_status\": 1}]");
 	expect_line(group_op(), "WARNING:EINSTANCEFAULTYDISK:instance:inst1");
+	expect_line(group_op(), "WARNING:EINSTANCEFAULTYDISK:instance:inst1:"
+				"disk/0 on node2.example.com is degraded; "
+				"local disk state is 'ok'; do this");
+	/* Of Ganeti's node daemon, which does not know the question. */
+	s.nodes[1].fail_on = "drbd_advice";
+	expect_line(group_op(), "WARNING:EINSTANCEFAULTYDISK:instance:inst1");
 }
 
 Test(verify_broken, a_secondary_without_memory_is_told)

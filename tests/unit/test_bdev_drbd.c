@@ -27,6 +27,8 @@
 	"    _remote_host {\n        address\t\t\tipv4 10.0.0.2:11000;\n"      \
 	"    }\n"
 #define ADDRESS "        address\t\t\tipv4 10.0.0.1:11000;\n"
+#define NO_DISK                                                                \
+	"        volume 0 {\n            device\t\t\tminor 3;\n        }\n"
 #define DISK(name)                                                             \
 	"        volume 0 {\n            device\t\t\tminor 3;\n"               \
 	"            disk\t\t\t\"/dev/xenvg/" name "_data\";\n"                \
@@ -98,6 +100,14 @@ static json_t *mirror(void)
 static void ok(const char *call, json_t *args STEALS)
 {
 	json_decref(test_node_ok(&node, call, args));
+}
+
+static void expect(const char *call, json_t *args STEALS, const char *answer)
+{
+	auto_json json_t *value = test_node_ok(&node, call, args);
+	auto_free char *text = json_text(value);
+
+	cr_assert_str_eq(text, answer, "%s", call);
 }
 
 static void assemble(json_t *disk STEALS)
@@ -173,11 +183,38 @@ Test(bdev_drbd, a_running_device_of_the_disk_only_gets_its_parameters)
 		    "--disk-barrier=no");
 }
 
+Test(bdev_drbd, options_of_the_site_and_the_protocol_reach_a_running_device)
+{
+	json_t *disk = mirror();
+	json_t *params = json_object_get(disk, "params");
+
+	json_set_str(params, "disk-custom", "--al-extents 257");
+	json_set_str(params, "net-custom", "--ping-timeout='7'");
+	json_set_str(params, "protocol", "A");
+	set_proc(CONNECTED);
+	standin_say(&node, "drbdsetup.show.out",
+		    SHOW(ADDRESS DISK("a"), OWN_NET));
+	assemble(json_incref(disk));
+	standin_did(&node, START TUNE
+		    "\ndrbdsetup disk-options 3 --al-extents 257\n"
+		    "drbdsetup net-options ipv4:10.0.0.1:11000 "
+		    "ipv4:10.0.0.2:11000 --protocol=A --ping-timeout=7");
+	/* Two primaries keep theirs. */
+	standin_say(&node, "drbdsetup.show.out",
+		    SHOW(ADDRESS DISK("a"),
+			 "    net {\n        allow-two-primaries\tyes;\n    "
+			 "}\n" OWN_NET));
+	assemble(disk);
+	standin_did(&node,
+		    START TUNE "\ndrbdsetup disk-options 3 --al-extents 257");
+}
+
 Test(bdev_drbd, a_device_without_volumes_or_peer_gets_them)
 {
 	set_proc(LINE("3", "Connected", "Secondary/Primary",
 		      "Diskless/UpToDate"));
-	standin_say(&node, "drbdsetup.show.out", SHOW(ADDRESS, OWN_NET));
+	standin_say(&node, "drbdsetup.show.out",
+		    SHOW(ADDRESS NO_DISK, OWN_NET));
 	assemble(mirror());
 	standin_did(&node, START ATTACH);
 	set_proc(LINE("3", "StandAlone", "Primary/Unknown",
@@ -185,6 +222,34 @@ Test(bdev_drbd, a_device_without_volumes_or_peer_gets_them)
 	standin_say(&node, "drbdsetup.show.out", SHOW(DISK("a"), ""));
 	assemble(mirror());
 	standin_did(&node, START TUNE "\ndrbd-connect ");
+}
+
+/* A power cut may leave volumes without metadata. */
+Test(bdev_drbd, with_volumes_that_are_none_of_drbds_it_has_its_peer)
+{
+	static const char failed[] = "drbdmeta exited with exit code 5: "
+				     "No valid meta data found";
+
+	standin_say(&node, "drbdmeta.err", "No valid meta data found\n");
+	test_node_fails(
+		&node, "blockdev_assemble",
+		json_make("[o, {s:s}, b, i]", mirror(), "name", "web1", 0, 0),
+		failed);
+	standin_did(&node, START "drbdsetup new-resource resource3\n"
+				 "drbdsetup new-minor resource3 3 0\n"
+				 "drbdmeta /dev/drbd3 v08 /dev/xenvg/a_meta "
+				 "flex-external apply-al\n"
+				 "drbd-connect ");
+	set_proc(LINE("3", "StandAlone", "Secondary/Unknown",
+		      "Diskless/DUnknown"));
+	standin_say(&node, "drbdsetup.show.out", SHOW(NO_DISK, ""));
+	test_node_fails(
+		&node, "blockdev_assemble",
+		json_make("[o, {s:s}, b, i]", mirror(), "name", "web1", 0, 0),
+		failed);
+	standin_did(&node, START "drbdmeta /dev/drbd3 v08 /dev/xenvg/a_meta "
+				 "flex-external apply-al\n"
+				 "drbd-connect ");
 }
 
 Test(bdev_drbd, without_a_usable_volume_it_works_with_the_peers)
@@ -215,6 +280,21 @@ Test(bdev_drbd, a_minor_of_somebody_else_is_never_touched)
 			"minor is already in use");
 	test_node_fails(&node, "drbd_disconnect_net",
 			json_make("[[o]]", mirror()), "another device");
+	test_node_fails(&node, "blockdev_open",
+			json_make("[s, [o], b]", "web1", mirror(), 1),
+			"another device");
+	test_node_fails(&node, "blockdev_wipe",
+			json_make("[o, i, i]", mirror(), 0, 1),
+			"another device");
+	test_node_fails(&node, "drbd_wait_sync", json_make("[[o]]", mirror()),
+			"not active");
+	test_node_fails(&node, "blockdev_getmirrorstatus",
+			json_make("[[o]]", mirror()),
+			"Can't find device [\"n1\",\"n2\",11000,3,5]");
+	expect("blockdev_getdimensions", json_make("[[o]]", mirror()),
+	       "[null]");
+	expect("drbd_needs_activation", json_make("[[o]]", mirror()),
+	       "[\"u1\"]");
 	ok("blockdev_shutdown", json_incref(args));
 	standin_did(&node, "");
 	ok("blockdev_remove", json_incref(args));
@@ -319,14 +399,6 @@ Test(bdev_drbd, volumes_are_taken_off_only_if_they_are_the_ones)
 
 /* --- what it tells --- */
 
-static void expect(const char *call, json_t *args STEALS, const char *answer)
-{
-	auto_json json_t *value = test_node_ok(&node, call, args);
-	auto_free char *text = json_text(value);
-
-	cr_assert_str_eq(text, answer, "%s", call);
-}
-
 static json_t *without_volumes(void)
 {
 	json_t *disk = mirror();
@@ -335,9 +407,17 @@ static json_t *without_volumes(void)
 	return disk;
 }
 
+/* What is asked of all at once. */
+static void ours(const char *line)
+{
+	set_proc(line);
+	standin_say(&node, "drbdsetup.show.out",
+		    SHOW(ADDRESS DISK("a"), OWN_NET));
+}
+
 Test(bdev_drbd, a_sync_has_a_percentage_and_an_end)
 {
-	set_proc(SYNC);
+	ours(SYNC);
 	expect("blockdev_getmirrorstatus",
 	       json_make("[[o]]", without_volumes()),
 	       "[{\"dev_path\":\"/dev/drbd3\",\"major\":147,\"minor\":3,"
@@ -369,14 +449,33 @@ Test(bdev_drbd, only_what_can_be_brought_back_needs_activation)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		set_proc(cases[i].line);
+		ours(cases[i].line);
 		expect("drbd_needs_activation", json_make("[[o]]", mirror()),
 		       cases[i].answer);
 	}
 }
 
+Test(bdev_drbd, what_to_do_is_told_for_each_disk)
+{
+	auto_json json_t *disks =
+		json_make("[[o, o]]", mirror(), volume("a", 64));
+
+	ours(CONNECTED);
+	expect("drbd_advice", json_incref(disks), "[null,null]");
+	ours(LINE("3", "WFConnection", "Primary/Unknown", "UpToDate/DUnknown"));
+	expect("drbd_advice", json_incref(disks),
+	       "[\"drbd3 waits for its peer (WFConnection): see whether the "
+	       "other node is up and its disks are active (gnt-instance "
+	       "activate-disks)\",null]");
+	set_proc("");
+	expect("drbd_advice", json_incref(disks),
+	       "[\"drbd3 is not active: gnt-instance activate-disks brings it "
+	       "up\",null]");
+}
+
 Test(bdev_drbd, its_size_is_the_kernels)
 {
+	ours(CONNECTED);
 	expect("blockdev_getdimensions", json_make("[[o]]", mirror()),
 	       "[[67108864,null]]");
 	test_node_write(&node, "/sys/block/drbd3/size", "0\n", 0644);
@@ -580,7 +679,32 @@ Test(bdev_drbd, what_show_prints_may_be_cut_anywhere)
 		auto_free char *text = xstrndup(whole, n);
 		auto_show struct drbd_show show = {0};
 
-		if (drbd_show_parse(text, &show, &err) < 0)
+		if (drbd_show_parse(text, 3, &show, &err) < 0)
 			cr_assert_null(strstr(err.text, "hidden"));
+		else
+			cr_assert_eq(show.data != NULL, n + 1 >= strlen(whole));
 	}
+}
+
+Test(bdev_drbd, what_show_prints_of_all_is_read_for_one)
+{
+	static const char other[] =
+		"resource other {\n    _remote_host {\n        address\t\t\t"
+		"ipv4 10.0.0.9:11009;\n    }\n    _this_host {\n        volume "
+		"0 "
+		"{\n            device\t\t\tminor 33;\n            disk\t\t\t"
+		"\"/dev/sdx\";\n        }\n    }\n}\n";
+	auto_free char *all = xprintf("%s%s%s", other,
+				      SHOW(ADDRESS DISK("a"), OWN_NET), other);
+	auto_show struct drbd_show show = {0};
+
+	cr_assert_eq(drbd_show_parse(all, 3, &show, &err), 1);
+	cr_assert_str_eq(show.data, "/dev/xenvg/a_data");
+	cr_assert_str_eq(show.remote, "ipv4 10.0.0.2:11000");
+	cr_assert_eq(show.protocol, 'C');
+	drbd_show_done(&show);
+	cr_assert_eq(drbd_show_parse(all, 33, &show, &err), 1);
+	cr_assert_str_eq(show.data, "/dev/sdx");
+	drbd_show_done(&show);
+	cr_assert_eq(drbd_show_parse(all, 5, &show, &err), 0);
 }

@@ -3,6 +3,7 @@
  * did. */
 #include "noded/storage/bdev.h"
 #include "noded/storage/lvm.h"
+#include "noded/storage/lvm_place.h"
 #include "noded/storage/lvm_thin.h"
 #include "tests/lib/standin.h"
 
@@ -169,20 +170,30 @@ Test(bdev_plain, removing_twice_is_no_error)
 	standin_did(&node, "");
 }
 
+#define LARGER                                                                 \
+	LVS("{\"vg_name\":\"xenvg\", \"lv_name\":\"a.disk0\", "                \
+	    "\"lv_attr\":\"-wi-a-----\", \"lv_size\":\"75497472\", "           \
+	    "\"vg_extent_size\":\"4194304\"}")
+
 Test(bdev_plain, growing_twice_grows_once)
 {
 	auto_json json_t *args =
 		json_make("[o, i, b, b, b]", volume("a.disk0"), 6, 0, 1, 0);
 
+	standin_say(&node, "lvextend.lvs", LARGER);
 	json_decref(test_node_ok(&node, "blockdev_grow", json_incref(args)));
 	standin_did(&node, "lvextend -L +8192k --alloc contiguous "
 			   "/dev/xenvg/a.disk0");
-	standin_say(&node, "lvs.out",
-		    LVS("{\"vg_name\":\"xenvg\", \"lv_name\":\"a.disk0\", "
-			"\"lv_attr\":\"-wi-a-----\", \"lv_size\":\"75497472\", "
-			"\"vg_extent_size\":\"4194304\"}"));
 	json_decref(test_node_ok(&node, "blockdev_grow", json_incref(args)));
 	standin_did(&node, "");
+}
+
+Test(bdev_plain, a_program_that_grows_nothing_is_found_out)
+{
+	test_node_fails(
+		&node, "blockdev_grow",
+		json_make("[o, i, b, b, b]", volume("a.disk0"), 6, 0, 1, 0),
+		"the volume has 64 MiB and not 72");
 }
 
 Test(bdev_plain, a_dry_run_only_asks_lvm)
@@ -283,9 +294,11 @@ Test(bdev_plain, a_volume_whose_drive_is_gone_is_faulty)
 	"{\"vg_name\":\"xenvg\", \"lv_name\":\"pool0\", "                      \
 	"\"lv_attr\":\"twi-aotz--\", \"lv_size\":\"1073741824\", "             \
 	"\"vg_extent_size\":\"4194304\", \"data_percent\":\"25.00\"}"
-#define THIN                                                                   \
+#define THIN THIN_OF("67108864")
+#define THIN_LARGER THIN_OF("134217728")
+#define THIN_OF(bytes)                                                         \
 	"{\"vg_name\":\"xenvg\", \"lv_name\":\"t.disk0\", "                    \
-	"\"lv_attr\":\"Vwi-aotz--\", \"lv_size\":\"67108864\", "               \
+	"\"lv_attr\":\"Vwi-aotz--\", \"lv_size\":\"" bytes "\", "              \
 	"\"vg_extent_size\":\"4194304\", \"stripes\":\"0\", "                  \
 	"\"devices\":\"\", \"lv_tags\":\"\", \"pool_lv\":\"pool0\"}"
 
@@ -317,6 +330,7 @@ Test(bdev_plain, a_thin_volume_is_made_in_its_pool)
 Test(bdev_plain, a_thin_volume_grows_and_its_snapshot_takes_no_room)
 {
 	standin_say(&node, "lvs.out", LVS(THIN "," POOL));
+	standin_say(&node, "lvextend.lvs", LVS(THIN_LARGER "," POOL));
 	json_decref(test_node_ok(
 		&node, "blockdev_grow",
 		json_make("[o, i, b, b, b]", volume("t.disk0"), 64, 0, 1, 0)));
@@ -451,6 +465,84 @@ static void check_physical(const json_t *rows)
 Test(bdev_plain, each_field_of_a_physical_volume_may_be_missing_or_absurd)
 {
 	spoil(PV("/dev/vdb", "1006632960"), check_physical);
+}
+
+/* A new volume goes only where a physical volume is told to have the room. */
+static void check_place(const json_t *rows)
+{
+	auto_json json_t *volume = one_row();
+	auto_json json_t *volumes = json_make("[O]", volume);
+
+	for (int exclusive = 0; exclusive < 2; exclusive++) {
+		struct lvm_place place = {0};
+		struct error err;
+
+		if (lvm_place_find(rows, volumes,
+				   &(struct lvm_wish){
+					   .group = "xenvg",
+					   .mib = 64,
+					   .stripes = 1,
+					   .spindles = 1,
+					   .exclusive = exclusive,
+					   .owner = "originstname+web1",
+				   },
+				   &place, &err) < 0)
+			continue;
+		cr_expect_eq(place.pvs.n, 1);
+		cr_expect_str_eq(place.pvs.items[0], "/dev/vdb");
+		cr_expect_eq(place.stripes, 1);
+		lvm_place_done(&place);
+	}
+}
+
+Test(bdev_plain, no_volume_goes_where_a_report_makes_no_sense)
+{
+	spoil(PV("/dev/vdb", "1073741824"), check_place);
+}
+
+/* The same by the rows of volumes. */
+static void check_near(const json_t *volumes)
+{
+	auto_json json_t *physical =
+		json_parse("[" PV("/dev/vdb", "1006632960") "]",
+			   strlen("[" PV("/dev/vdb", "1006632960") "]"),
+			   &(struct error){0});
+	struct lvm_place place = {0};
+	struct error err;
+
+	cr_expect_eq(lvm_place_find(physical, volumes,
+				    &(struct lvm_wish){
+					    .group = "xenvg",
+					    .mib = 64,
+					    .stripes = 1,
+					    .spindles = -1,
+					    .owner = "originstname+web1",
+				    },
+				    &place, &err),
+		     0);
+	cr_expect_leq(place.near.n, 1);
+	for (size_t i = 0; i < place.near.n; i++)
+		cr_expect_str_eq(place.near.items[i], "/dev/vdb");
+	lvm_place_done(&place);
+}
+
+Test(bdev_plain, each_field_of_neighbours_may_be_missing_or_absurd)
+{
+	spoil(DATA, check_near);
+}
+
+static void check_thin(const json_t *rows)
+{
+	double free_mib = lvm_thin_free_mib(rows, "xenvg");
+	auto_json json_t *partial = lvm_partial(rows, rows);
+
+	cr_expect(free_mib >= 0 && free_mib <= 1024, "%f", free_mib);
+	cr_expect_eq(json_object_size(partial), 0);
+}
+
+Test(bdev_plain, each_field_of_a_pool_may_be_missing_or_absurd)
+{
+	spoil(POOL, check_thin);
 }
 
 Test(bdev_plain, a_report_that_is_none_is_an_error)

@@ -8,9 +8,10 @@
 . "$(dirname "$0")/nodes.sh"
 ROUNDS=${ROUNDS:-30}
 SEED=${SEED:-$(date +%s)}
-CALLS=12 # the last call of a node behind which something happens
+CALLS="5 12" # the last call of a node behind which something happens, often and rarely
 AGAIN=4  # so often an operation is repeated
-MIB=32
+MIB=16
+NOTHING=e3b0c44298fc1c14 # the sum of no data
 note "SEED=$SEED"
 vm_cluster 3 --memory 384
 
@@ -24,19 +25,18 @@ random() { # N
 daemon() { # NODE: with a line in the log for each call
     vm "$1" 'pidof gantry-noded >/dev/null || (gantry-noded -d >/dev/null 2>&1 </dev/null &)'
 }
-debug_daemons() {
-    for debug_node in 2 3; do
-        vm "$debug_node" 'kill $(pidof gantry-noded); while pidof gantry-noded >/dev/null; do sleep 0.1; done; echo 1 >/proc/sys/kernel/sysrq'
-        daemon "$debug_node"
-    done
+debug_daemon() { # NODE
+    vm "$1" 'kill $(pidof gantry-noded) 2>/dev/null; while pidof gantry-noded >/dev/null; do sleep 0.1; done; echo 1 >/proc/sys/kernel/sysrq'
+    daemon "$1"
 }
-# arm NODE FAULT CALLS: behind so many calls
+# arm NODE FAULT CALLS: behind so many calls.  The file "fired" is there before it
+# happens.
 arm() {
     case $2 in
     kill) arm_act='kill -9 $(pidof gantry-noded)' ;;
     power) arm_act='echo o >/proc/sysrq-trigger' ;;
     esac
-    vm "$1" "cat >/root/fault <<'END'
+    vm "$1" "rm -f /root/fired; cat >/root/fault <<'END'
 #!/bin/sh
 tail -n 0 -F /var/log/ganeti/node-daemon.log 2>/dev/null | {
     n=0
@@ -46,60 +46,146 @@ tail -n 0 -F /var/log/ganeti/node-daemon.log 2>/dev/null | {
         esac
         [ \$n -ge $3 ] && break
     done
+    [ \$n -ge $3 ] || exit
+    : >/root/fired
     $arm_act
 }
 END
-sh /root/fault >/dev/null 2>&1 </dev/null & echo \$! >/root/fault.pid; sleep 0.3" >/dev/null
+sh /root/fault >/dev/null 2>&1 </dev/null & sleep 0.3" >/dev/null
 }
-is_on() { "$vc" list "$VC" | grep "^node$1" | grep -qv ' off '; }
-recover() { # NODE
-    is_on "$1" || vm_boot "$1" >/dev/null 2>&1
-    vm "$1" 'test -e /root/fault.pid && for p in $(pidof tail); do kill $p; done; rm -f /root/fault.pid; echo 1 >/proc/sys/kernel/sysrq' 2>/dev/null
+is_off() { "$vc" list "$VC" | grep "^node$1" | grep -q ' off '; }
+# What has not happened does not any more; what has, is over.
+disarm() { # NODE: whether it happened
+    disarm_said=$(vm "$1" 'test -e /root/fired || for p in $(pidof tail); do kill $p; done 2>/dev/null
+        sleep 0.3; test -e /root/fired && echo fired || echo quiet' 2>/dev/null)
+    [ "$disarm_said" != quiet ]
+}
+# recover NODE FAULT
+recover() {
+    if disarm "$1"; then
+        fired=$((fired + 1))
+        [ "$2" = kill ] || {
+            until_true 60 is_off "$1" || vm_crash "$1"
+            vm_boot "$1" >/dev/null 2>&1
+            quick "$1"
+            debug_daemon "$1"
+        }
+    fi
     daemon "$1"
     until_true 60 vm "$1" 'pidof gantry-noded >/dev/null'
 }
 
-add() { m gnt-instance add -o noop -B memory=32 --no-name-check --no-ip-check --no-nics -t drbd -s ${MIB}m -n "$1:$2" f; }
-field() { m gnt-instance list --no-headers -o "$1" f 2>/dev/null | tr -d ' '; }
-number() { echo "$1" | tr -dc '0-9' | cut -c1; }
-device() { vm "$1" 'readlink /var/run/ganeti/instance-disks/f:0' | tail -1; }
-sum_on() { vm_sum "$1" "$(device "$1")" $MIB; }
-in_sync() {
-    m gnt-instance activate-disks f >/dev/null 2>&1
-    vm "$1" cat /proc/drbd | grep -q 'cs:Connected .*UpToDate/UpToDate'
+# Without udev, whose programs take most of the time of an emulated node.
+quick() { # NODE
+    vm "$1" 'cat >/etc/lvm/lvmlocal.conf; udevadm control --exit 2>/dev/null; sync' <<'END'
+activation { udev_sync = 0 udev_rules = 0 }
+backup { backup = 0 archive = 0 }
+global { event_activation = 0 }
+END
 }
 
-operate() { # NAME: do it, or do the rest of it
-    case $1 in
-    create) [ -n "$(field name)" ] || add node2 node3 ;;
+# --- the instance f, that lives through all rounds ---
+
+add() { m gnt-instance add -o noop -B memory=32 --no-name-check --no-ip-check --no-nics -t drbd -s ${MIB}m -n "node$1:node$2" f; }
+field() { m gnt-instance list --no-headers -o "$1" f 2>/dev/null | tr -d ' '; }
+number() { echo "$1" | sed -n 's/^node\([0-9]\).*/\1/p'; }
+primary() { number "$(field pnode)"; }
+secondary() { number "$(field snodes)"; }
+DEVICE=/var/run/ganeti/instance-disks/f:0
+# Sequence numbers, others in each round.
+write_on() { # NODE ROUND
+    vm "$1" "seq $2$2$2$2$2 99999999999 | head -c $((MIB * 1048576)) | dd of=$DEVICE bs=1M iflag=fullblock oflag=direct 2>/dev/null; \
+        dd if=$DEVICE bs=1M count=$MIB iflag=direct 2>/dev/null | sha256sum | cut -c1-16"
+}
+config_volumes() { m grep -o '"xenvg", *"[^"]*"' /var/lib/ganeti/config.data | sed 's/.*"\([^"]*\)"$/\1/'; }
+# What lies below both sides, which are in sync.
+sums() {
+    sums_data=/dev/xenvg/$(config_volumes | grep _data)
+    echo $(vm_sum "$(primary)" "$sums_data" $MIB) $(vm_sum "$(secondary)" "$sums_data" $MIB)
+}
+in_sync() {
+    m gnt-instance activate-disks f >/dev/null 2>&1
+    vm "$(primary)" cat /proc/drbd | grep -q 'cs:Connected .*UpToDate/UpToDate'
+}
+
+operate() { # do it, or do the rest of it
+    case $one_op in
+    create) [ -n "$(field name)" ] || add "$one_p" "$one_s" ;;
     replace-s) m gnt-instance replace-disks -s f ;;
     replace-p) m gnt-instance replace-disks -p f ;;
-    replace-n) [ "$(number "$(field snodes)")" = 1 ] || m gnt-instance replace-disks -n node1 f ;;
-    failover) [ "$(number "$(field pnode)")" = 3 ] || m gnt-instance failover -f f ;;
-    migrate) [ "$(number "$(field pnode)")" = 3 ] || m gnt-instance migrate -f f ;;
-    failover-n) [ "$(number "$(field pnode)")" = 1 ] || m gnt-instance failover -f -n node1 f ;;
+    replace-n) [ "$(secondary)" = "$one_t" ] || m gnt-instance replace-disks -n "node$one_t" f ;;
+    failover) [ "$(primary)" = "$one_s" ] || m gnt-instance failover -f f ;;
+    migrate) [ "$(primary)" = "$one_s" ] || m gnt-instance migrate -f f ;;
+    failover-n) [ "$(primary)" = "$one_t" ] || m gnt-instance failover -f -n "node$one_t" f ;;
     convert)
         m gnt-instance shutdown --timeout 0 f &&
             { [ "$(field disk_template)" = plain ] || m gnt-instance modify -t plain f; } &&
-            m gnt-instance modify -t drbd -n node3 f && m gnt-instance startup f
+            m gnt-instance modify -t drbd -n "node$one_s" f && m gnt-instance startup f
         ;;
     esac
 }
 
 # What the cluster has to do with it when somebody looks after a fault.
 settle() {
-    case $1 in
-    migrate) m gnt-instance migrate -f --cleanup f ;;
-    esac
+    [ "$one_op" != migrate ] || m gnt-instance migrate -f --cleanup f
     [ -z "$(field name)" ] || m gnt-instance activate-disks f
     [ "$(field admin_state)" != up ] || m gnt-instance startup f
 }
 
-# Volumes that no instance has, "node:volume"; those are removed by hand, and counted.
+# --- what is left behind ---
+
+# Volumes that no disk has, "node:volume".
 orphans() {
+    orphans_known=$(config_volumes)
     for orphan_node in 1 2 3; do
-        vm "$orphan_node" 'lvs --noheadings -o lv_name xenvg' | tr -d ' ' | sed "s/^/$orphan_node:/"
+        for orphan in $(vm "$orphan_node" 'lvs --noheadings -o lv_name xenvg'); do
+            echo "$orphans_known" | grep -qx "$orphan" || echo "$orphan_node:$orphan"
+        done
     done
+}
+# Verify names them; they are removed by hand, as it says.
+check_orphans() {
+    one_left=$(orphans)
+    [ -n "$one_left" ] || return 0
+    note "left over:" $one_left
+    left=$((left + 1))
+    one_said=$(m gnt-cluster verify 2>&1)
+    for one_volume in $one_left; do
+        echo "$one_said" | grep -q "${one_volume#*:}" || {
+            note "$one_said"
+            tap_point 1 "$one_what: verify does not name $one_volume"
+        }
+        vm "${one_volume%%:*}" "for m in \$(sed -n 's/^ *\([0-9]*\): cs:.*/\1/p' /proc/drbd); do
+                drbdsetup show \$m | grep -q '${one_volume#*:}' && drbdsetup down resource\$m; done
+            lvremove -f -qq xenvg/${one_volume#*:}"
+    done
+}
+
+# --- a round ---
+
+begin() { # whatever the round before has left
+    one_p=$(primary) one_s=$(secondary)
+    [ -n "$one_p" ] || { one_p=2 one_s=3; }
+    [ "$one_op" = create ] && {
+        m gnt-instance remove -f --shutdown-timeout 0 --ignore-failures f >/dev/null 2>&1
+        return 0
+    }
+    [ -n "$(primary)" ] || add "$one_p" "$one_s" >/dev/null 2>&1 || return 1
+    m gnt-instance activate-disks f >/dev/null 2>&1
+    one_sum=$(write_on "$one_p" "$1")
+    [ "$one_sum" != "$NOTHING" ]
+}
+
+# One that takes part, but for the master.
+choose_node() {
+    case $one_op in
+    *-n) one_parts="$one_p $one_s $one_t" ;;
+    *) one_parts="$one_p $one_s" ;;
+    esac
+    one_parts=$(for n in $one_parts; do [ $n = 1 ] || echo $n; done)
+    random 2
+    [ "$random_got" = 0 ] && one_node=$(echo "$one_parts" | head -1) ||
+        one_node=$(echo "$one_parts" | tail -1)
 }
 
 one() { # NUMBER
@@ -109,60 +195,44 @@ one() { # NUMBER
     shift $(((one_number - 1 + SEED) % 8))
     one_op=$1
     random 2; [ "$random_got" = 0 ] && one_fault=kill || one_fault=power
-    random 2; one_node=$((random_got + 2))
-    random $CALLS; one_calls=$((random_got + 1))
-    one_what="round $one_number: $one_op, $one_fault of node$one_node behind call $one_calls"
-    if [ "$one_op" != create ]; then
-        add node2 node3 >/dev/null 2>&1 || { tap_point 1 "$one_what: cannot begin"; return; }
-        vm_pattern 2 "$(device 2)" $MIB
-        one_sum=$(sum_on 2)
-    fi
+    random 3; [ "$random_got" = 0 ] && one_calls=${CALLS#* } || one_calls=${CALLS% *}
+    random "$one_calls"; one_calls=$((random_got + 1))
+    one_what="round $one_number: $one_op"
+    begin "$one_number" || { tap_point 1 "$one_what: cannot begin"; return; }
+    one_t=$((6 - one_p - one_s))
+    choose_node
+    one_what="$one_what of $one_p:$one_s, $one_fault of node$one_node behind call $one_calls"
     arm "$one_node" "$one_fault" "$one_calls"
-    one_said=$(operate "$one_op" 2>&1)
+    one_said=$(operate 2>&1)
     one_status=$?
-    recover "$one_node"
+    recover "$one_node" "$one_fault"
     [ $one_status = 0 ] || failed=$((failed + 1))
     [ $one_status = 0 ] || echo "$one_said" | grep -q "node$one_node\|instance f\|'f'\| f " || {
         note "$one_said"
         tap_point 1 "$one_what: the error names nothing"
     }
-    for one_try in $(seq $AGAIN); do
-        settle "$one_op" >/dev/null 2>&1
-        one_said=$(operate "$one_op" 2>&1) && break
+    [ $one_status = 0 ] || for one_try in $(seq $AGAIN); do
+        settle >/dev/null 2>&1
+        one_said=$(operate 2>&1) && break
     done || {
         note "$one_said"
         tap_point 1 "$one_what: it cannot be done again"
     }
-    if [ "$one_op" = create ]; then
-        vm_pattern 2 "$(device 2)" $MIB
-        one_sum=$(sum_on 2)
-    fi
-    one_primary=$(number "$(field pnode)")
-    until_true 120 in_sync "$one_primary"
-    one_here=$(sum_on "$one_primary")
-    m gnt-instance failover -f f >/dev/null 2>&1
-    one_other=$(number "$(field pnode)")
-    [ "$one_other" != "$one_primary" ] || note "it did not fail over"
-    one_there=$(sum_on "$one_other")
-    is "$one_here $one_there" "$one_sum $one_sum" "$one_what"
-    m gnt-instance remove -f --ignore-failures f >/dev/null 2>&1
-    one_left=$(orphans)
-    [ -z "$one_left" ] || {
-        note "left over:" $one_left
-        left=$((left + 1))
-        for one_volume in $one_left; do
-            vm "${one_volume%%:*}" "lvremove -f -qq xenvg/${one_volume#*:}"
-        done
-    }
-    for one_node in 1 2 3; do
-        vm "$one_node" 'for d in /dev/drbd[0-9]*; do drbdsetup down ${d#/dev/drbd} 2>/dev/null; done; true' >/dev/null 2>&1
-    done
+    [ "$one_op" != create ] || one_sum=$(write_on "$(primary)" "$one_number")
+    until_true 200 in_sync || note "$(m gnt-instance activate-disks f 2>&1)"
+    is "$(sums)" "$one_sum $one_sum" "$one_what"
+    check_orphans
 }
 
-debug_daemons
-failed=0 left=0
-for round in $(seq "$ROUNDS"); do
-    one "$round"
+for n in 1 2 3; do
+    quick $n
+    [ $n = 1 ] || debug_daemon $n
 done
-note "$ROUNDS rounds: $failed jobs failed, $left left volumes behind"
+failed=0 left=0 fired=0
+for round in $(seq "$ROUNDS"); do
+    one_begun=$(date +%s)
+    one "$round"
+    note "round $round took $(($(date +%s) - one_begun)) s; so far $fired faults, $failed jobs failed, $left left volumes"
+done
+note "$ROUNDS rounds: $fired faults, $failed jobs failed, $left left volumes behind"
 tap_done

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A cluster of virtual machines with a volume group and DRBD: source it after
 # tap.sh.  gnt-vcluster makes the machines (tests/lib/vms.sh); without QEMU or an
-# image the tests skip.  KEEP=1 leaves them running.
+# image the tests skip.  KEEP=1 leaves them running; CLUSTER=DIR uses those that
+# an earlier test has left in DIR, and leaves them, too.
 . "$(dirname "$0")/../lib/vms.sh"
+[ -z "${KEEP-}${CLUSTER-}" ] || trap 'echo "# the cluster is in $VC"' EXIT
 DATA=${DATA:-24g} # verify wants volume groups of 20 GiB
 
 # vm NODE COMMAND...: a line for the shell of node NODE (a number)
@@ -16,9 +18,13 @@ vm() {
 vm_cluster() {
     vm_n=$1
     shift
+    [ -z "${CLUSTER-}" ] || {
+        VC=$CLUSTER
+        return 0
+    }
     vms_start --nodes "$vm_n" --disks "$DATA" "$@"
     # Candidates that have just started may take their time.
-    until_true 120 m gnt-cluster modify --vg-name=xenvg \
+    until_true 300 m gnt-cluster modify --vg-name=xenvg \
         --enabled-disk-templates=plain,drbd,file,diskless \
         --ipolicy-disk-templates=plain,drbd,file,diskless \
         --drbd-usermode-helper=/bin/true \
@@ -28,6 +34,8 @@ vm_cluster() {
         echo "Bail out! no volumes and mirrors"
         exit 1
     }
+    # What the nodes have there, for allocators.
+    until_true 300 m gnt-node refresh-state
 }
 
 vm_crash() { "$vc" crash "$VC" "node$1"; }

@@ -18,6 +18,7 @@
 
 #define HIDDEN "hidden"
 #define DOMAIN "example.com"
+#define MIRROR_KEY 5 /* its place in the logical id */
 /* Addresses outside of the cluster's networks become addresses of
  * 198.18.0.0/15, which is reserved for measurements and belongs to nobody. */
 #define OTHER_IPV4 0xc6120000u
@@ -390,4 +391,14 @@ json_t *sanitize_config(const json_t *config, bool anonymous)
 	json_decref(w.known);
 	free(w.networks);
 	return result;
+}
+
+char *sanitize_disk_id(const json_t *disk)
+{
+	const json_t *id = json_get(disk, "logical_id");
+	auto_json json_t *shown = json_copy(json_unconst(id));
+
+	if (json_array_size(shown) > MIRROR_KEY)
+		json_array_remove(shown, MIRROR_KEY);
+	return shown == NULL ? xstrdup("without logical_id") : json_text(shown);
 }

@@ -15,4 +15,8 @@
  * volume groups and names of OSes stay, as a report needs them. */
 json_t *sanitize_config(const json_t *config, bool anonymous);
 
+/* The logical id of a disk for errors and logs, without the key that a mirror
+ * has in it; to be freed. */
+char *sanitize_disk_id(const json_t *disk);
+
 #endif

@@ -280,6 +280,7 @@ static const char *const looking[] = {
 	"console_open",
 	"console_read",
 	"console_write",
+	"drbd_advice",
 	"drbd_helper",
 	"export_info",
 	"export_list",

@@ -7,6 +7,7 @@
 
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
+#include "lib/model/config/sanitize.h"
 #include "lib/model/kinds/template.h"
 #include "masterd/config/reserve.h"
 #include "masterd/lu/disks/lu_disks.h"
@@ -322,7 +323,7 @@ static WAITS void remove_devices(struct lu *lu, const char *node,
 	/* Devices come after the volumes below them; so remove them first. */
 	for (size_t i = json_array_size(devices); i-- > 0;) {
 		json_t *device = json_array_get(devices, i);
-		auto_free char *id = json_text(disk_logical_id(device));
+		auto_free char *id = sanitize_disk_id(device);
 
 		if (call(lu, node, rpc_blockdev_remove(json_ref(device)),
 			 &err) < 0)

@@ -9,7 +9,7 @@
 #include "masterd/lu/parts/lu_instance.h"
 
 /* Of what is below a disk on a node, in its answer. */
-#define LDISK_FAULTY 4
+enum { LDISK_OKAY = 1, LDISK_FAULTY = 4 };
 
 static int want_node(struct lu *lu, const char *name, struct error *err)
 {
@@ -94,6 +94,26 @@ static int repair_expand(struct lu *lu, struct error *err)
 	return want_node(lu, op->node_name, err);
 }
 
+/* What speaks against a side of mirrors as the only copy, or NULL.  A secondary
+ * that is not connected does not know what it lacks. */
+static const char *doubt(const json_t *status, bool is_primary)
+{
+	const char *doubt = json_array_size(status) > 0 ? NULL : "faulty disks";
+	const json_t *state;
+	size_t i;
+
+	json_array_foreach (status, i, state) {
+		int64_t local = json_int(state, "ldisk_status", LDISK_FAULTY);
+
+		if (local == LDISK_FAULTY)
+			return "faulty disks";
+		if (local != LDISK_OKAY ||
+		    (!is_primary && json_bool(state, "is_degraded", true)))
+			doubt = "disks that are not in sync";
+	}
+	return doubt;
+}
+
 /* Are the instance's disks good on another node, too?  Otherwise the repair
  * would destroy the only copy. */
 static WAITS int check_other(struct lu *lu, const json_t *inst,
@@ -103,21 +123,19 @@ static WAITS int check_other(struct lu *lu, const json_t *inst,
 	auto_json json_t *status = lu_call(
 		lu, other,
 		rpc_blockdev_getmirrorstatus(inst_rpc_disks(lu, inst)), err);
-	bool faulty = status == NULL;
+	const char *what =
+		doubt(status, str_eq(inst_primary_node(inst), other));
 
-	for (size_t i = 0; i < json_array_size(status); i++)
-		faulty |= json_int(json_array_get(status, i), "ldisk_status",
-				   0) == LDISK_FAULTY;
-	if (!faulty)
+	if (what == NULL)
 		return 0;
 	if (op->ignore_consistency) {
-		lu_warn(lu, "Instance '%s' has faulty disks on node '%s'",
-			inst_name(inst), lu_node_name(lu, other));
+		lu_warn(lu, "Instance '%s' has %s on node '%s'",
+			inst_name(inst), what, lu_node_name(lu, other));
 		return 0;
 	}
 	return error_set(err, ERR_PREREQ, ECODE_STATE,
-			 "Instance '%s' has faulty disks on node '%s'",
-			 inst_name(inst), lu_node_name(lu, other));
+			 "Instance '%s' has %s on node '%s'", inst_name(inst),
+			 what, lu_node_name(lu, other));
 }
 
 static WAITS int check_instance(struct lu *lu, const json_t *inst,

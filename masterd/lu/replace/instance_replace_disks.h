@@ -24,6 +24,8 @@ struct replace {
 	size_t n;
 	int64_t *minors; /* on the new node, of each wanted disk */
 
+	bool parted; /* the peer has no connection to the storage */
+
 	/* What undo needs after a part of the work. */
 	json_t *created;  /* volumes that were made and are not in use yet */
 	json_t *before;	  /* the disks, once the secondary is stopped */

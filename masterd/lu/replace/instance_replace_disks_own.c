@@ -6,6 +6,7 @@
 #include "lib/base/random.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
+#include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/replace/instance_replace_disks.h"
 
@@ -203,6 +204,20 @@ static WAITS int change(struct lu *lu, const json_t *disks, const json_t *fresh,
 	return 0;
 }
 
+/* Storage that is new has nothing against the peer, as the old one of a split
+ * brain had. */
+static WAITS int connect_parted(struct lu *lu, const json_t *disks,
+				struct error *err)
+{
+	const struct replace *r = replace_of(lu);
+	const char *const nodes[2] = {r->primary, r->secondary};
+
+	if (!r->parted)
+		return 0;
+	lu_info(lu, "Connecting the new storage");
+	return disks_mirror_join(lu, disks, nodes, false, err);
+}
+
 /* The last steps: the old storage goes before the sync where nothing but the
  * mirror shall be waited for, else behind it. */
 static WAITS int finish(struct lu *lu, const json_t *retired, struct error *err)
@@ -242,7 +257,8 @@ WAITS int replace_on_node(struct lu *lu, struct error *err)
 	if (fresh == NULL)
 		return -1;
 	replace_step(lu, 4, "Changing drbd configuration");
-	if (change(lu, disks, fresh, retired, err) < 0)
+	if (change(lu, disks, fresh, retired, err) < 0 ||
+	    connect_parted(lu, disks, err) < 0)
 		return -1;
 	return finish(lu, retired, err);
 }

@@ -5,6 +5,7 @@
  * lock, so stopping takes it again and looks at the state anew. */
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
+#include "lib/model/config/sanitize.h"
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/replace/instance_replace_disks.h"
@@ -74,6 +75,40 @@ WAITS int replace_find(struct lu *lu, const char *node, struct error *err)
 	return 0;
 }
 
+/* A side without its peer: not in sync, nor on the way. */
+static bool is_parted(const json_t *status)
+{
+	return json_bool(status, "is_degraded", true) &&
+	       !json_is_number(json_get(status, "sync_percent"));
+}
+
+/* Whose data may be all that is left of the disk.  A secondary that is alone
+ * does not know what it lacks. */
+static int check_side(struct lu *lu, const char *node, const char *name,
+		      const json_t *status, struct error *err)
+{
+	struct replace *r = replace_of(lu);
+
+	if (json_int(status, "ldisk_status", 0) != LDISK_OKAY)
+		return error_set(err, ERR_EXEC, NULL,
+				 "Node %s has degraded storage (%s), unsafe to "
+				 "replace disks for instance %s",
+				 lu_node_name(lu, node), name,
+				 inst_name(r->inst));
+	if (!is_parted(status))
+		return 0;
+	r->parted = true;
+	if (str_eq(node, r->primary))
+		return 0;
+	return error_set(err, ERR_EXEC, NULL,
+			 "%s on node %s has no connection to the primary node, "
+			 "so it may lack data; gnt-instance activate-disks "
+			 "connects it. If its data are those that count, "
+			 "gnt-instance failover --ignore-consistency makes it "
+			 "the primary; then replace-disks -s",
+			 name, lu_node_name(lu, node));
+}
+
 WAITS int replace_check_data(struct lu *lu, const char *node, struct error *err)
 {
 	auto_json json_t *disks = replace_disks(lu);
@@ -86,14 +121,8 @@ WAITS int replace_check_data(struct lu *lu, const char *node, struct error *err)
 
 		lu_info(lu, "Checking %s consistency on node %s", name,
 			lu_node_name(lu, node));
-		if (json_int(json_array_get(all, i), "ldisk_status", 0) !=
-		    LDISK_OKAY)
-			return error_set(err, ERR_EXEC, NULL,
-					 "Node %s has degraded storage (%s), "
-					 "unsafe to replace disks for instance "
-					 "%s",
-					 lu_node_name(lu, node), name,
-					 inst_name(replace_of(lu)->inst));
+		if (check_side(lu, node, name, json_array_get(all, i), err) < 0)
+			return -1;
 	}
 	return 0;
 }
@@ -125,7 +154,7 @@ WAITS void replace_remove(struct lu *lu, const char *node,
 	size_t i;
 
 	json_array_foreach (volumes, i, volume) {
-		auto_free char *id = json_text(disk_logical_id(volume));
+		auto_free char *id = sanitize_disk_id(volume);
 
 		if (replace_call(lu, node,
 				 rpc_blockdev_remove(json_ref(volume)),

@@ -28,6 +28,7 @@ struct verify_group {
 	size_t n;
 	struct disk_list *disk_lists; /* verify_instance.c's, n of them */
 	struct node_result *disk_results;
+	struct node_result *disk_advice; /* of nodes where one is not well */
 
 	bool exclusive; /* a node of the group has exclusive storage */
 	json_t *should; /* {node: {"vg/volume": instance's name}} */

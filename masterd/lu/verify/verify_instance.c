@@ -233,6 +233,7 @@ struct disk_list {
 	struct strv names;		 /* of their instances */
 	json_t *numbers;		 /* in these */
 	const struct node_result *asked; /* NULL: it was not */
+	const struct node_result *told;	 /* what to do, if something is wrong */
 };
 
 static void disk_list_done(struct disk_list *l)
@@ -285,7 +286,8 @@ static void collect_disks(struct verify_group *g, const char *node_uuid,
 }
 
 static void check_degraded(struct verify_group *g, const char *name,
-			   const char *what, const json_t *status)
+			   const char *what, const json_t *status,
+			   const char *advice)
 {
 	/* As Ganeti numbers them, from 1 on. */
 	static const char *const states[] = {"unknown", "ok", "sync", "unknown",
@@ -294,17 +296,23 @@ static void check_degraded(struct verify_group *g, const char *name,
 	const char *text = local > 0 && local < (int64_t)ARRAY_SIZE(states)
 				   ? states[local]
 				   : states[0];
+	auto_free char *all = xprintf(
+		"%s is degraded; local disk state is '%s'%s%s", what, text,
+		advice == NULL ? "" : "; ", advice == NULL ? "" : advice);
 
 	if (!json_bool(status, "is_degraded", false))
 		return;
 	if (local == 1 || local == 2)
-		verify_warning(&g->v, "EINSTANCEFAULTYDISK", name,
-			       "%s is degraded; local disk state is '%s'", what,
-			       text);
+		verify_warning(&g->v, "EINSTANCEFAULTYDISK", name, "%s", all);
 	else
-		verify_error(&g->v, "EINSTANCEFAULTYDISK", name,
-			     "%s is degraded; local disk state is '%s'", what,
-			     text);
+		verify_error(&g->v, "EINSTANCEFAULTYDISK", name, "%s", all);
+}
+
+static const char *advice_of(const struct disk_list *l, size_t i)
+{
+	return l->told == NULL
+		       ? NULL
+		       : json_string_value(json_array_get(l->told->payload, i));
 }
 
 static void check_statuses(struct verify_group *g, const struct disk_list *l,
@@ -325,8 +333,44 @@ static void check_statuses(struct verify_group *g, const struct disk_list *l,
 			  json_is_string(status) ? json_string_value(status)
 						 : "no answer");
 		if (ok)
-			check_degraded(g, l->names.items[i], what, status);
+			check_degraded(g, l->names.items[i], what, status,
+				       advice_of(l, i));
 	}
+}
+
+static bool is_degraded(const struct disk_list *l)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach (l->asked == NULL ? NULL : l->asked->payload, i,
+			    one) {
+		const json_t *status = json_array_get(one, 1);
+
+		if (json_bool(status, "is_degraded", false))
+			return true;
+	}
+	return false;
+}
+
+/* Nodes whose disks are not well say what to do.  Node daemons of Ganeti's do
+ * not know the call. */
+static WAITS void gather_advice(struct verify_group *g)
+{
+	struct node_result *asked = node_results_new(g->n);
+	size_t n = 0;
+
+	for (size_t i = 0; i < g->n; i++) {
+		struct disk_list *l = &g->disk_lists[i];
+
+		if (!is_degraded(l))
+			continue;
+		asked[n].node = json_ref(l->asked->node);
+		asked[n].own = rpc_drbd_advice(json_ref(l->disks));
+		l->told = &asked[n++];
+	}
+	g->disk_advice = asked;
+	noderpc_call_each(g->lu.m->rpc, asked, n);
 }
 
 void verify_gather_disks(struct verify_group *g)
@@ -349,6 +393,7 @@ void verify_gather_disks(struct verify_group *g)
 	}
 	g->disk_results = asked;
 	noderpc_call_each(g->lu.m->rpc, asked, n);
+	gather_advice(g);
 }
 
 void verify_disks_done(struct verify_group *g)
@@ -358,6 +403,8 @@ void verify_disks_done(struct verify_group *g)
 	free(g->disk_lists);
 	if (g->disk_results != NULL)
 		node_results_free(g->disk_results, g->n);
+	if (g->disk_advice != NULL)
+		node_results_free(g->disk_advice, g->n);
 }
 
 static void check_disks(struct verify_group *g, const struct disk_list *l)
