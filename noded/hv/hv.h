@@ -203,8 +203,9 @@ struct hv_class {
 	WAITS int (*mirror_start)(const struct paths *p, const json_t *instance,
 				  const struct hv_mirror *m, struct error *err);
 	/* {status: active|ready|failed|none, done, total, error, uses: this|
-	 * other|unknown}, the last of which says whether the instance uses the
-	 * disk itself (unknown: another, or the one it was started with). */
+	 * other|unknown, open}.  "uses" says whether the instance uses the disk
+	 * itself (unknown: another, or the one it was started with), "open"
+	 * what mirror_open() does. */
 	WAITS json_t *(*mirror_status)(const struct paths *p,
 				       const json_t *instance,
 				       const struct hv_mirror *m,

@@ -118,15 +118,15 @@ static WAITS int settle_move(struct lu *lu, const json_t *inst,
 	*ret_arrived = false;
 	if (node == NULL)
 		return 0;
-	if (has_arrived(lu, inst)) {
-		*ret_arrived = true;
-		return take_over(lu, inst, node, err);
-	}
+	/* In this order: to ask for the state of a migration that waits for its
+	 * disks makes it go on. */
 	if (call(lu, source,
 		 rpc_instance_finalize_migration_src(
 			 inst_rpc(lu, inst, NULL, NULL), false, true),
-		 err) < 0)
-		return -1;
+		 err) < 0) {
+		*ret_arrived = has_arrived(lu, inst);
+		return *ret_arrived ? take_over(lu, inst, node, err) : -1;
+	}
 	return call(lu, node,
 		    rpc_instance_finalize_migration_dst(
 			    inst_rpc(lu, inst, NULL, NULL), "", false),
@@ -146,7 +146,8 @@ static WAITS int settle_disk(struct lu *lu, const struct live_copy *c,
 				(int64_t)c->first),
 			err);
 	bool other = str_eq(json_str(state, "uses", ""), "other");
-	bool copying = !str_eq(json_str(state, "status", ""), "none");
+	bool copying = !str_eq(json_str(state, "status", ""), "none") ||
+		       json_bool(state, "open", false);
 	enum live_copy_use use;
 
 	if (state == NULL)
@@ -172,7 +173,9 @@ WAITS int live_settle(struct lu *lu, const json_t *inst, struct error *err)
 
 	if (live_copy_can(lu, inst, &can, err) < 0)
 		return -1;
-	if (!can)
+	if (!can ||
+	    noderpc_is_ganetis(lu->m->rpc,
+			       config_get(lu->m->config, CONFIG_NODE, node)))
 		return 0;
 	if (settle_move(lu, inst, &arrived, err) < 0)
 		return -1;

@@ -18,6 +18,10 @@
  * of (7.2: every fifth time). */
 #define EMULATED_LIVE_VERSION 9
 
+/* Five seconds for a monitor that does not answer, or its process to end. */
+#define ANSWER_WAIT_MS 250
+#define ANSWER_TRIES 20
+
 #define CANCEL_WAIT_MS 50
 #define CANCEL_WAITS 400 /* twenty seconds for a transfer to be given up */
 
@@ -283,16 +287,20 @@ static WAITS char *run_state(const struct paths *p, const char *name,
 	return state == NULL ? NULL : xstrdup(json_str(state, "status", ""));
 }
 
-/* End a process that waits for its machine.  One that has it is the
- * instance. */
+/* End a process that waits for its machine.  One that has it is the instance.
+ * It may just be ending by itself, as the source has given up. */
 static WAITS int end_waiting(const struct paths *p, const char *name,
 			     struct error *err)
 {
 	auto_free char *state = NULL;
 
-	if (kvm_running_pid(p, name) == 0)
-		return kvm_end_process(p, name, err);
-	state = run_state(p, name, err);
+	for (int i = 0; i < ANSWER_TRIES && state == NULL; i++) {
+		if (kvm_running_pid(p, name) == 0)
+			return kvm_end_process(p, name, err);
+		state = run_state(p, name, err);
+		if (state == NULL)
+			task_sleep(ANSWER_WAIT_MS);
+	}
 	if (state == NULL)
 		return -1;
 	if (str_eq(state, "inmigrate"))
