@@ -473,8 +473,9 @@ json_t *kvm_mirror_status(const struct paths *p, const json_t *instance,
 	else if (str_eq(status, "concluded") || str_eq(status, "aborting"))
 		ours = "failed";
 	return json_make(
-		"{s:s, s:I, s:I, s:s, s:s}", "status", ours, "done",
+		"{s:s, s:I, s:I, s:s, s:s, s:b}", "status", ours, "done",
 		(json_int_t)json_int(job, "current-progress", 0), "total",
 		(json_int_t)json_int(job, "total-progress", 0), "error",
-		json_str(job, "error", ""), "uses", whose_root(&g, m));
+		json_str(job, "error", ""), "uses", whose_root(&g, m), "open",
+		kvm_mirror_open(p, g.name));
 }
