@@ -168,12 +168,13 @@ is "$(m gnt-instance list --no-headers -o pnode,status --separator=: vm1)" node1
 succeeds "and goes on writing" writes node1
 
 # --- a daemon dies ---
-# cut NODE TEXT TIMES DAEMON: it is killed when that goes over the machine's monitor
-cut() {
-    cut_node=$1
+# die_at NODE TEXT TIMES DAEMON: it is killed when that goes over the machine's monitor
+die_at() {
+    die_node=$1
+    rm -f "$guest/cut"
     python3 "$(dirname "$0")/qmp_cut.py" "$(run "$1")/ctrl/vm1.qmp" "$2" "$3" \
         "$(root node1)/var/run/ganeti/ganeti-$4.pid" >"$guest/cut" &
-    cut_pid=$!
+    die_pid=$!
     until_true 10 grep -q ready "$guest/cut"
 }
 # dies DAEMON: it was killed; the machine's monitor is as before
@@ -181,9 +182,9 @@ dies() {
     killed() { ! alive "$(cat "$(root node1)/var/run/ganeti/ganeti-$1.pid")"; }
     until_true 60 killed "$1"
     dies_rc=$?
-    kill "$cut_pid"
-    wait "$cut_pid" 2>/dev/null
-    mv "$(run "$cut_node")/ctrl/vm1.qmp.real" "$(run "$cut_node")/ctrl/vm1.qmp"
+    kill "$die_pid"
+    wait "$die_pid" 2>/dev/null
+    mv "$(run "$die_node")/ctrl/vm1.qmp.real" "$(run "$die_node")/ctrl/vm1.qmp"
     return $dies_rc
 }
 idle() {
@@ -200,7 +201,7 @@ verified() {
 }
 both=$(printf 'file-storage\nshared-file-storage')
 pid=$(pid node1)
-cut node1 block-job-complete 1 masterd
+die_at node1 block-job-complete 1 masterd
 submitted modify -t sharedfile
 succeeds "the master dies when the new disks are recorded" dies masterd
 is "$(uses node1)" "$both" "both have what is written"
@@ -208,7 +209,7 @@ succeeds "the next one takes over" comes_back masterd
 is "$(template) $(uses node1)" "sharedfile shared-file-storage" "and the machine the recorded disks"
 is "$(verified)" 0 "verify is content"
 succeeds "it goes on writing" writes node1
-cut node1 block-job-complete 1 noded
+die_at node1 block-job-complete 1 noded
 m gnt-instance modify -t file vm1 >"$guest/out" 2>&1 &
 waits=$!
 succeeds "the node daemon dies at that moment" dies noded
@@ -224,20 +225,20 @@ is "$(template) $(uses node1) $(verified)" "file file-storage 0" "gives it up"
 succeeds "it goes on writing" writes node1
 is "$(pid node1)" "$pid" "in one process, all the time"
 
-cut node1 migrate-set-parameters 1 masterd
+die_at node1 migrate-set-parameters 1 masterd
 submitted move -f --live -n node2
 succeeds "the master dies when the memory goes" dies masterd
 succeeds "the next one" comes_back masterd
 succeeds "lets it go on" writes node1
 is "$(pid node2)" "" "and ends the process on the target"
-cut node1 migrate-continue 1 masterd
+die_at node1 migrate-continue 1 masterd
 submitted move -f --live -n node2
 succeeds "the master dies in the switch-over" dies masterd
 like "$(qmp node1 query-status)" '"running": false' "the machine stands still"
 succeeds "the next one" comes_back masterd
 succeeds "lets it go on" writes node1
 is "$(pid node2) $(verified)" " 0" "and verify is content"
-cut node1 '"status": "completed"' 1 masterd
+die_at node1 '"status": "completed"' 1 masterd
 submitted move -f --live -n node2
 succeeds "the master dies when the machine has arrived" dies masterd
 succeeds "the next one" comes_back masterd
