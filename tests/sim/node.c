@@ -416,11 +416,10 @@ static json_t *do_finalize(struct sim_node *n, const json_t *args)
 /* So is a copy that an instance makes. */
 static json_t *do_mirror_ready(struct sim_node *n, const json_t *args)
 {
-	(void)n;
 	(void)args;
-	return good(json_make("{s:s, s:i, s:i, s:s, s:s}", "status", "ready",
-			      "done", 1, "total", 1, "error", "", "uses",
-			      "other"));
+	return good(json_make("{s:s, s:i, s:i, s:s, s:s}", "status",
+			      n->copies ?: "ready", "done", 1, "total", 1,
+			      "error", "", "uses", n->uses ?: "other"));
 }
 
 static json_t *do_mirror_serve(struct sim_node *n, const json_t *args)
