@@ -65,8 +65,8 @@ static WAITS bool has_arrived(struct lu *lu, const json_t *inst)
 	return str_eq(json_str(state, "status", ""), "completed");
 }
 
-static int record_arrival(struct lu *lu, const json_t *inst, const char *node,
-			  struct error *err)
+static WAITS int record_arrival(struct lu *lu, const json_t *inst,
+				const char *node, struct error *err)
 {
 	struct config *c = lu->m->config;
 	auto_json json_t *disks = config_instance_disks(c, inst);

@@ -310,8 +310,8 @@ bool kvm_mirror_open(const struct paths *p, const char *name)
 
 /* --- the end, as others ask for it --- */
 
-static WAITS int check_taken(const struct mirroring *g,
-			     const struct hv_mirror *m, struct error *err)
+static int check_taken(const struct mirroring *g, const struct hv_mirror *m,
+		       struct error *err)
 {
 	if (str_eq(whose_root(g, m), "this"))
 		return 0;
