@@ -200,6 +200,7 @@ static WAITS void take_up(void *arg)
 	if (m->role.term != 0)
 		old_calls_begin(m->old_calls, m->role.term);
 	recover_reservations(m->recover);
+	recover_copies(m->recover);
 	queue_start(m->queue);
 	if (config_redistribute(m->config, &err) < 0)
 		log_error("%s", err.text); /* leftovers.c tries again */

@@ -103,6 +103,17 @@ int recover_startup(struct queue *q, const char *name, uint64_t *ret_id,
 	return queue_submit(q, ops, true, ret_id, err);
 }
 
+int recover_disks(struct queue *q, const char *name, uint64_t *ret_id,
+		  struct error *err)
+{
+	auto_json json_t *ops =
+		json_make("[{s:s, s:s, s:[[s, s, i]]}]", "OP_ID",
+			  "OP_INSTANCE_ACTIVATE_DISKS", "instance_name", name,
+			  "reason", "gnt:master", "a copy was cut off", 0);
+
+	return queue_submit(q, ops, true, ret_id, err);
+}
+
 /* Nothing where it is gone. */
 static WAITS int remove_one(struct recover *r, const char *uuid)
 {
@@ -201,6 +212,61 @@ void recover_reservations(struct recover *r)
 			rc = -1;
 	if (rc < 0)
 		tell_failed(r);
+}
+
+/* --- copies that were cut off --- */
+
+/* Whether the opcode copies the disks of an instance that runs. */
+static bool copies_disks(const json_t *input)
+{
+	const char *id = json_str(input, "OP_ID", "");
+
+	return (str_eq(id, "OP_INSTANCE_MOVE") &&
+		json_bool(input, "live", false)) ||
+	       (str_eq(id, "OP_INSTANCE_SET_PARAMS") &&
+		json_str(input, "disk_template", NULL) != NULL);
+}
+
+static void add_copying(const struct job *j, void *arg)
+{
+	struct strv *names = arg;
+
+	for (size_t i = 0; i < j->n_ops; i++) {
+		struct error ignored;
+		auto_json json_t *input =
+			j->ops[i].exec_us == 0
+				? NULL
+				: json_parse(j->ops[i].input,
+					     strlen(j->ops[i].input), &ignored);
+
+		if (input != NULL && copies_disks(input))
+			strv_add_unique(names,
+					json_str(input, "instance_name", ""));
+	}
+}
+
+void recover_copies(struct recover *r)
+{
+	auto_strv struct strv names = {0};
+
+	queue_each_cut_off(r->queue, add_copying, &names);
+	for (size_t i = 0; i < names.n; i++) {
+		struct error err;
+		const json_t *inst = config_expect(r->config, CONFIG_INSTANCE,
+						   names.items[i], &err);
+		uint64_t id;
+
+		if (inst == NULL || !str_eq(inst_admin_state(inst), "up"))
+			continue;
+		if (recover_disks(r->queue, names.items[i], &id, &err) < 0)
+			log_error("Cannot end a copy of the disks of instance "
+				  "%s (gnt-instance activate-disks does): %s",
+				  names.items[i], err.text);
+		else
+			log_warning("A copy of the disks of instance %s was "
+				    "cut off; job %ju ends it",
+				    names.items[i], (uintmax_t)id);
+	}
 }
 
 /* --- jobs that never began --- */

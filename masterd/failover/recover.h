@@ -52,6 +52,15 @@ WAITS int recover_helper(struct queue *q, const json_t *inst,
 WAITS int recover_startup(struct queue *q, const char *name, uint64_t *ret_id,
 			  struct error *err);
 
+/* Submit the job that ends what a job that was cut off has left of copies of
+ * the instance's disks: gnt-instance activate-disks. */
+WAITS int recover_disks(struct queue *q, const char *name, uint64_t *ret_id,
+			struct error *err);
+
+/* That for each instance whose disks went elsewhere while it ran, in a job that
+ * was running when the last master ended.  Call it before queue_start(). */
+WAITS void recover_copies(struct recover *r);
+
 /* Submit the job that removes what is left of such an instance, and not another
  * one that has its name by then. */
 WAITS int recover_remove(struct queue *q, const json_t *inst, uint64_t *ret_id,

@@ -47,13 +47,11 @@ call_instance_mirror_start(struct call *c,
 {
 	const struct hv_class *hv = copying(args->instance, err);
 	const struct hv_caller caller = calls_caller(c);
-	const char *address = json_str(args->peer, "address", NULL);
 	auto_free char *path = NULL;
 	struct hv_mirror m = {
 		.disk = args->disk,
 		.index = args->index < 0 ? 0 : (size_t)args->index,
-		.address = address,
-		.port = json_int(args->peer, "port", 0),
+		.peer = args->peer,
 		.speed_mib = args->speed_mib < 0 ? 0 : args->speed_mib,
 		.caller = &caller,
 	};
@@ -62,7 +60,7 @@ call_instance_mirror_start(struct call *c,
 	    instance_need_running(c->paths, args->instance, err) < 0 ||
 	    calls_in_force(c, err) < 0)
 		return NULL;
-	if (address == NULL) {
+	if (json_object_size(args->peer) == 0) {
 		path = open_new(c, args->disk, err);
 		if (path == NULL)
 			return NULL;
@@ -73,20 +71,36 @@ call_instance_mirror_start(struct call *c,
 		       : json_null();
 }
 
+/* The path of the new disk, to be freed; NULL: it is not here. */
+static WAITS char *find_new(struct call *c, const json_t *disk)
+{
+	struct error ignored;
+	const struct bdev_class *class = bdev_of(disk, &ignored);
+	auto_free char *path = NULL;
+
+	return class != NULL &&
+			       class->find(c->paths, disk, &path, &ignored) == 1
+		       ? steal(&path)
+		       : NULL;
+}
+
 WAITS json_t *
 call_instance_mirror_status(struct call *c,
 			    const struct rpc_args_instance_mirror_status *args,
 			    struct error *err)
 {
 	const struct hv_class *hv = copying(args->instance, err);
+	auto_free char *path = hv == NULL ? NULL : find_new(c, args->disk);
 	const struct hv_mirror m = {
 		.disk = args->disk,
 		.index = args->index < 0 ? 0 : (size_t)args->index,
+		.path = path,
 	};
 
-	return hv == NULL
-		       ? NULL
-		       : hv->mirror_status(c->paths, args->instance, &m, err);
+	if (hv == NULL ||
+	    instance_need_running(c->paths, args->instance, err) < 0)
+		return NULL;
+	return hv->mirror_status(c->paths, args->instance, &m, err);
 }
 
 static int read_end(const char *how, enum hv_mirror_end *ret, struct error *err)
@@ -111,9 +125,11 @@ call_instance_mirror_end(struct call *c,
 {
 	const struct hv_class *hv = copying(args->instance, err);
 	const struct hv_caller caller = calls_caller(c);
+	auto_free char *path = hv == NULL ? NULL : find_new(c, args->disk);
 	const struct hv_mirror m = {
 		.disk = args->disk,
 		.index = args->index < 0 ? 0 : (size_t)args->index,
+		.path = path,
 		.caller = &caller,
 	};
 	enum hv_mirror_end how = MIRROR_CANCEL;
@@ -134,9 +150,8 @@ call_instance_mirror_serve(struct call *c,
 {
 	const struct hv_class *hv = copying(args->instance, err);
 	struct hv_disk *disks;
-	int64_t port = 0;
+	json_t *peer = NULL;
 	size_t n;
-	int rc;
 
 	if (hv == NULL ||
 	    instance_need_running(c->paths, args->instance, err) < 0)
@@ -144,10 +159,9 @@ call_instance_mirror_serve(struct call *c,
 	disks = instance_disks(c->paths, args->instance, &n, err);
 	if (disks == NULL)
 		return NULL;
-	rc = calls_in_force(c, err);
-	if (rc == 0)
-		rc = hv->mirror_serve(c->paths, args->instance, disks, n,
-				      args->address, &port, err);
+	if (calls_in_force(c, err) == 0)
+		peer = hv->mirror_serve(c->paths, args->instance, disks, n,
+					args->address, err);
 	instance_disks_free(disks, n);
-	return rc < 0 ? NULL : json_integer(port);
+	return peer;
 }

@@ -199,6 +199,31 @@ static WAITS json_t *check_instances(struct call *c, const json_t *what,
 	return json_from_strv(&names);
 }
 
+/* Whose disks are being copied while they run: by a job, or for one that was
+ * cut off. */
+static WAITS json_t *check_copies(struct call *c, const json_t *what,
+				  const json_t *all_hvparams)
+{
+	json_t *open = json_array();
+
+	for (size_t i = 0; i < json_array_size(what); i++) {
+		struct error ignored;
+		const char *name = json_string_value(json_array_get(what, i));
+		const struct hv_class *hv = hv_find(name ?: "", &ignored);
+		auto_strv struct strv names = {0};
+
+		if (hv == NULL || hv->mirror_open == NULL ||
+		    hv->list(c->paths, json_get(all_hvparams, hv->name), &names,
+			     &ignored) < 0)
+			continue;
+		for (size_t k = 0; k < names.n; k++)
+			if (hv->mirror_open(c->paths, names.items[k]))
+				json_array_append_new(
+					open, json_string(names.items[k]));
+	}
+	return open;
+}
+
 static WAITS json_t *check_hvinfo(struct call *c, const json_t *what,
 				  const json_t *all_hvparams)
 {
@@ -502,6 +527,7 @@ static const struct check {
 	{"drbd-list", true, check_drbd_list},
 	{"drbd-helper", true, check_drbd_helper},
 	{"instancelist", true, check_instances},
+	{"open-copies", true, check_copies},
 	{"version", false, check_version},
 	{"hvinfo", true, check_hvinfo},
 	{"nodesetup", false, check_setup},

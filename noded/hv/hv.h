@@ -66,13 +66,12 @@ struct hv_plug {
 /* A copy of a disk that a running instance makes itself, and writes to as well
  * until it ends. */
 struct hv_mirror {
-	const json_t *disk;  /* the object of the new disk; its UUID is that of
-			      * the old one */
-	size_t index;	     /* in the instance */
-	const char *path;    /* of the new disk here; NULL: it is elsewhere, */
-	const char *address; /* where the instance that will take over waits */
-	int64_t port;
-	int64_t speed_mib; /* MiB/s; 0: no limit */
+	const json_t *disk; /* the object of the new disk; its UUID is that of
+			     * the old one */
+	size_t index;	    /* in the instance */
+	const char *path;   /* of the new disk here; NULL: it is elsewhere, */
+	const json_t *peer; /* as mirror_serve() of that node said */
+	int64_t speed_mib;  /* MiB/s; 0: no limit */
 	const struct hv_caller *caller;
 };
 
@@ -203,7 +202,10 @@ struct hv_class {
 	 * be repeated. */
 	WAITS int (*mirror_start)(const struct paths *p, const json_t *instance,
 				  const struct hv_mirror *m, struct error *err);
-	/* {status: active|ready|failed|none, done, total, error} */
+	/* {status: active|ready|failed|none, done, total, error, uses: this|
+	 * other|unknown, open}.  "uses" says whether the instance uses the disk
+	 * itself (unknown: another, or the one it was started with), "open"
+	 * what mirror_open() does. */
 	WAITS json_t *(*mirror_status)(const struct paths *p,
 				       const json_t *instance,
 				       const struct hv_mirror *m,
@@ -212,11 +214,16 @@ struct hv_class {
 				const struct hv_mirror *m,
 				enum hv_mirror_end how, struct error *err);
 	/* Let the disks of an instance that waits for a migration be written
-	 * to over the network. */
-	WAITS int (*mirror_serve)(const struct paths *p, const json_t *instance,
-				  const struct hv_disk *disks, size_t n_disks,
-				  const char *address, int64_t *ret_port,
-				  struct error *err);
+	 * to over the network, by whoever has what is returned: an object for
+	 * mirror_start() of the other node, with a secret in it; to be freed,
+	 * NULL with err. */
+	WAITS json_t *(*mirror_serve)(const struct paths *p,
+				      const json_t *instance,
+				      const struct hv_disk *disks,
+				      size_t n_disks, const char *address,
+				      struct error *err);
+	/* Whether a copy was begun and has not been ended. */
+	bool (*mirror_open)(const struct paths *p, const char *name);
 };
 
 /* One for each hypervisor that has a driver (lib/model/kinds/hypervisors.def).

@@ -61,20 +61,60 @@ static char *mount_folder(const struct paths *p, struct error *err)
 	return NULL;
 }
 
-/* The kernel's list has a line "what where type options ..." for each; a
- * virtual node has a list of its own. */
-static bool is_mounted(const struct paths *p, const char *folder)
+/* What is mounted there, to be freed; NULL: nothing.  The kernel's list has a
+ * line "what where type options ..." for each, the newest last; a virtual node
+ * has a list of its own. */
+static char *mounted(const struct paths *p, const char *folder)
 {
 	auto_free char *file = paths_local(p, MOUNTS);
 	/* /var/run is a link on most hosts, and the list has the target. */
 	auto_free char *real = realpath(folder, NULL);
-	auto_free char *where = xprintf(" %s ", folder);
-	auto_free char *there = xprintf(" %s ", real ?: folder);
 	struct error ignored;
 	auto_free char *text = fs_read(file, MOUNTS_MAX, NULL, &ignored);
+	auto_strv struct strv lines = {0};
+	char *what = NULL;
 
-	return text != NULL &&
-	       (strstr(text, where) != NULL || strstr(text, there) != NULL);
+	if (text != NULL)
+		str_split(&lines, text, '\n');
+	for (size_t i = 0; i < lines.n; i++) {
+		auto_strv struct strv words = {0};
+
+		str_split(&words, lines.items[i], ' ');
+		if (words.n < 2 || (!str_eq(words.items[1], folder) &&
+				    !str_eq(words.items[1], real)))
+			continue;
+		free(what);
+		what = xstrdup(words.items[0]);
+	}
+	return what;
+}
+
+/* Whether "HOST:VOLUME" or "HOST:/VOLUME" is this one.  The host may be another
+ * one of the same servers. */
+static bool is_volume(const char *what, const char *volume)
+{
+	const char *colon = strrchr(what, ':');
+	const char *name = colon == NULL ? what : colon + 1;
+
+	return strcmp(name + (*name == '/'), volume) == 0;
+}
+
+/* 1 if the disk's volume is mounted there, 0 if nothing is, or -1: another
+ * one's files would be taken for its own. */
+static int is_mounted(const struct paths *p, const json_t *disk,
+		      const char *folder, struct error *err)
+{
+	auto_free char *what = mounted(p, folder);
+	const char *volume = param(disk, "volume");
+
+	if (what == NULL)
+		return 0;
+	if (is_volume(what, volume))
+		return 1;
+	return error_set(err, ERR_BLOCKDEV, NULL,
+			 "%s is mounted on %s in place of the volume \"%s\"; "
+			 "when nothing uses it, umount %s",
+			 what, folder, volume, folder);
 }
 
 static bool is_word(const char *text)
@@ -93,6 +133,7 @@ static WAITS int run_mount(const struct paths *p, const json_t *disk,
 	auto_free char *what = xprintf("%s:/%s", host, volume);
 	const char *const argv[] = {"mount", "-t", "glusterfs", "-o",
 				    port,    what, local,	NULL};
+	int is;
 
 	if (!is_word(host) || !is_word(volume))
 		return error_set(err, ERR_BLOCKDEV, NULL,
@@ -102,8 +143,9 @@ static WAITS int run_mount(const struct paths *p, const json_t *disk,
 	    storage_tool_check(p, argv, err) < 0)
 		return -1;
 	/* mount.glusterfs also succeeds when it fails. */
-	if (is_mounted(p, folder))
-		return 0;
+	is = is_mounted(p, disk, folder, err);
+	if (is != 0)
+		return is < 0 ? -1 : 0;
 	return error_set(err, ERR_BLOCKDEV, NULL,
 			 "mount says nothing, but %s is not mounted; is the "
 			 "volume started (gluster volume info %s), and does "
@@ -119,10 +161,12 @@ static WAITS json_t *as_file(const struct paths *p, const json_t *disk,
 	const char *file = path_in_volume(disk, err);
 	const json_t *driver = json_array_get(json_get(disk, "logical_id"), 0);
 	json_t *copy;
+	int is;
 
 	if (folder == NULL || file == NULL)
 		return NULL;
-	if (!is_mounted(p, folder) && run_mount(p, disk, folder, err) < 0)
+	is = is_mounted(p, disk, folder, err);
+	if (is < 0 || (is == 0 && run_mount(p, disk, folder, err) < 0))
 		return NULL;
 	copy = json_copy(json_unconst(disk));
 	json_object_set_new(copy, "logical_id",

@@ -83,6 +83,13 @@ is "$(ls "$gluster/vol1/ganeti")" "" "nothing stays on the volume"
 succeeds "it goes back" m gnt-instance modify -t gluster g1
 is "$(sha256sum <"$(echo "$gluster"/vol1/ganeti/*.0)")" "$sum" "with its data"
 succeeds "and is removed" m gnt-instance remove -f g1
+mkdir "$gluster/vol2"
+m gnt-cluster modify -D gluster:volume=vol2 >/dev/null
+fails "another volume, as long as this one is mounted" m gnt-instance add --no-name-check \
+    --no-ip-check -o copy -t gluster -s 4m -n node1 g2
+like "$out" '10.0.0.9:/vol1 is mounted on .*/gluster in place of the volume "vol2"' "is told apart"
+is "$(ls "$gluster/vol1/ganeti" "$gluster/vol2")" "$(printf '%s:\n\n%s:' "$gluster/vol1/ganeti" "$gluster/vol2")" \
+    "and nothing is made on either"
 m gnt-cluster modify -D gluster:volume=nosuch >/dev/null
 rm "$(root node1)/proc/mounts" "$(root node1)/var/run/ganeti/gluster"
 fails "a volume that there is not" m gnt-instance add --no-name-check --no-ip-check -o copy \

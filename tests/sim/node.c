@@ -433,17 +433,18 @@ static json_t *do_finalize(struct sim_node *n, const json_t *args)
 /* So is a copy that an instance makes. */
 static json_t *do_mirror_ready(struct sim_node *n, const json_t *args)
 {
-	(void)n;
 	(void)args;
-	return good(json_make("{s:s, s:i, s:i, s:s}", "status", "ready", "done",
-			      1, "total", 1, "error", ""));
+	return good(json_make("{s:s, s:i, s:i, s:s, s:s}", "status",
+			      n->copies ?: "ready", "done", 1, "total", 1,
+			      "error", "", "uses", n->uses ?: "other"));
 }
 
 static json_t *do_mirror_serve(struct sim_node *n, const json_t *args)
 {
 	(void)n;
 	(void)args;
-	return good(json_integer(8103));
+	return good(json_make("{s:s, s:i, s:s, s:s}", "address", "192.0.2.3",
+			      "port", 8103, "key", "k", "token", "t"));
 }
 
 /* Other transfers, such as images, are half complete. */

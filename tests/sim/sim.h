@@ -84,6 +84,9 @@ struct sim_node {
 	bool parted;	     /* its mirrors have no peer */
 	json_t *verify_says; /* answers of node_verify that are not all right */
 	json_t *disk_says;   /* of each disk's state; NULL: that it is fine */
+	const char *uses;    /* which disk instances use: "this", "other" (also
+			      * NULL), "unknown" */
+	const char *copies;  /* how their copies are: NULL is "ready" */
 	json_t *volumes;     /* what it answers about them; NULL: none */
 	/* Its certificates, and those that are staged: numbers, 0 for none. */
 	unsigned server, client, new_server, new_client;

@@ -123,6 +123,42 @@ Test(live, disks_that_are_not_taken_are_not_recorded)
 	expect(op_convert("drbd"), "success");
 }
 
+/* Its answer got lost, and the node says that it was done. */
+Test(live, disks_that_are_taken_are_recorded)
+{
+	s.nodes[1].fail_on = "instance_mirror_end";
+	s.nodes[1].uses = "this";
+	s.nodes[1].copies = "none";
+	expect(op_convert("sharedfile"), "success");
+	cr_expect_str_eq(template_now(), "sharedfile");
+	cr_expect_eq(s.files.n, 1);
+}
+
+Test(live, activation_brings_it_to_the_recorded_disks)
+{
+	static const struct {
+		const char *uses, *copies, *fails, *outcome;
+	} cases[] = {
+		{"this", "none", "instance_mirror_end", "success"},
+		{"this", "ready", NULL, "success"},
+		{"this", "ready", "instance_mirror_end", "told to fail"},
+		{"other", "ready", NULL, "success"},
+		{"other", "none", "instance_mirror_start", "success"},
+		{"other", "failed", "instance_mirror_end", "ended"},
+		{"unknown", "none", "instance_mirror_end", "success"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		s.nodes[1].uses = cases[i].uses;
+		s.nodes[1].copies = cases[i].copies;
+		s.nodes[1].fail_on = cases[i].fails;
+		expect(op_named("OP_INSTANCE_ACTIVATE_DISKS", NAME),
+		       cases[i].outcome);
+		cr_expect_str_eq(template_now(), "plain");
+		cr_expect(runs_on(1));
+	}
+}
+
 Test(live, other_hypervisors_stop_first)
 {
 	json_t *op = op_add("web2", NODE2, true), *live;

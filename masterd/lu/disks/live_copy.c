@@ -14,6 +14,9 @@
 #define POLL_FIRST_MS 100
 #define POLL_FAST_ROUNDS 10
 
+#define PIVOT_TRIES 30
+#define PIVOT_WAIT_MS 1000
+
 WAITS int live_copy_can(struct lu *lu, const json_t *inst, bool *ret_can,
 			struct error *err)
 {
@@ -40,22 +43,35 @@ static WAITS int start_all(struct lu *lu, const struct live_copy *c,
 {
 	for (size_t i = 0; i < json_array_size(c->disks); i++) {
 		json_t *peer =
-			c->address == NULL
-				? json_object()
-				: json_make("{s:s, s:I}", "address", c->address,
-					    "port", (json_int_t)c->port);
+			c->peer == NULL ? json_object() : json_ref(c->peer);
 
 		if (call(lu, c->node,
 			 rpc_instance_mirror_start(
 				 inst_rpc(lu, c->inst, NULL, NULL),
 				 json_ref(json_array_get(c->disks, i)),
-				 (int64_t)i, peer, c->speed_mib),
+				 (int64_t)(c->first + i), peer, c->speed_mib),
 			 err) < 0)
 			return error_wrap(err,
 					  "Cannot copy disk %zu of instance %s",
 					  i, inst_name(c->inst));
 	}
 	return 0;
+}
+
+static WAITS json_t *state_of(struct lu *lu, const struct live_copy *c,
+			      size_t i, struct error *err)
+{
+	return lu_call(lu, c->node,
+		       rpc_instance_mirror_status(
+			       inst_rpc(lu, c->inst, NULL, NULL),
+			       json_ref(json_array_get(c->disks, i)),
+			       (int64_t)(c->first + i)),
+		       err);
+}
+
+static bool uses_it(const json_t *state)
+{
+	return str_eq(json_str(state, "uses", ""), "this");
 }
 
 struct state {
@@ -67,18 +83,16 @@ struct state {
 static WAITS int ask(struct lu *lu, const struct live_copy *c, size_t i,
 		     struct state *s, struct error *err)
 {
-	auto_json json_t *state = lu_call(
-		lu, c->node,
-		rpc_instance_mirror_status(
-			inst_rpc(lu, c->inst, NULL, NULL),
-			json_ref(json_array_get(c->disks, i)), (int64_t)i),
-		err);
+	auto_json json_t *state = state_of(lu, c, i, err);
 	const char *status = json_str(state, "status", "");
 	const char *why = json_str(state, "error", "");
 
 	if (state == NULL)
 		return error_wrap(err, "Could not follow the copy of disk %zu",
 				  i);
+	/* An earlier job has brought it there. */
+	if (c->peer == NULL && uses_it(state) && str_eq(status, "none"))
+		return 0;
 	if (!str_eq(status, "ready") && !str_eq(status, "active"))
 		return error_set(err, ERR_EXEC, NULL,
 				 "The copy of disk %zu of instance %s ended: "
@@ -89,19 +103,6 @@ static WAITS int ask(struct lu *lu, const struct live_copy *c, size_t i,
 	s->bytes += json_int(state, "done", 0);
 	s->total += json_int(state, "total", 0);
 	return 0;
-}
-
-WAITS bool live_copy_is_open(struct lu *lu, const struct live_copy *c, size_t i,
-			     struct error *err)
-{
-	auto_json json_t *state = lu_call(
-		lu, c->node,
-		rpc_instance_mirror_status(
-			inst_rpc(lu, c->inst, NULL, NULL),
-			json_ref(json_array_get(c->disks, i)), (int64_t)i),
-		err);
-
-	return state != NULL && !str_eq(json_str(state, "status", ""), "none");
 }
 
 static WAITS int follow(struct lu *lu, const struct live_copy *c,
@@ -143,7 +144,7 @@ static struct rpc_request end(struct lu *lu, const struct live_copy *c,
 {
 	return rpc_instance_mirror_end(inst_rpc(lu, c->inst, NULL, NULL),
 				       json_ref(json_array_get(c->disks, i)),
-				       (int64_t)i, how);
+				       (int64_t)(c->first + i), how);
 }
 
 WAITS int live_copy_end(struct lu *lu, const struct live_copy *c,
@@ -153,6 +154,52 @@ WAITS int live_copy_end(struct lu *lu, const struct live_copy *c,
 		if (call(lu, c->node, end(lu, c, i, how), err) < 0)
 			return -1;
 	return 0;
+}
+
+/* *ret_going: all copies may still come to their end. */
+static WAITS enum live_copy_use look(struct lu *lu, const struct live_copy *c,
+				     bool *ret_going)
+{
+	size_t n = json_array_size(c->disks), n_new = 0, n_old = 0;
+	struct error ignored;
+
+	*ret_going = true;
+	for (size_t i = 0; i < n; i++) {
+		auto_json json_t *state = state_of(lu, c, i, &ignored);
+		bool is_new = uses_it(state);
+
+		n_new += is_new;
+		n_old += state != NULL && !is_new;
+		if (state != NULL && !is_new &&
+		    !str_eq(json_str(state, "status", ""), "ready"))
+			*ret_going = false;
+	}
+	if (n_new == n)
+		return LIVE_COPY_NEW;
+	return n_old == n ? LIVE_COPY_OLD : LIVE_COPY_BOTH;
+}
+
+WAITS int live_copy_pivot(struct lu *lu, const struct live_copy *c,
+			  enum live_copy_use *ret_use, struct error *err)
+{
+	struct error again;
+	bool going = true;
+
+	if (live_copy_end(lu, c, "pivot", err) == 0) {
+		*ret_use = LIVE_COPY_NEW;
+		return 0;
+	}
+	*ret_use = LIVE_COPY_BOTH;
+	for (int i = 0; i < PIVOT_TRIES && going && !lu->run->killed; i++) {
+		task_sleep(PIVOT_WAIT_MS);
+		*ret_use = look(lu, c, &going);
+		if (*ret_use == LIVE_COPY_NEW ||
+		    (going && live_copy_end(lu, c, "pivot", &again) == 0)) {
+			*ret_use = LIVE_COPY_NEW;
+			return 0;
+		}
+	}
+	return -1;
 }
 
 WAITS void live_copy_cancel(struct lu *lu, const struct live_copy *c)

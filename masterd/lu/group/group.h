@@ -21,4 +21,9 @@ void group_violations_with_disk(struct lu *lu, const json_t *inst,
 				const json_t *policy, size_t index,
 				int64_t size, struct strv *ret_sentences);
 
+/* -1 with err, which names all of them, when the instance as it is breaks rules
+ * of the policy of this node's group. */
+int group_check_policy(struct lu *lu, const json_t *inst, const char *node_uuid,
+		       struct error *err);
+
 #endif

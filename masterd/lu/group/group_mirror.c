@@ -4,33 +4,10 @@
 
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
-#include "lib/model/params/params.h"
 #include "masterd/lu/group/group.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/resources/capacity.h"
 #include "masterd/resources/resources.h"
-
-/* Against the instance as it is. */
-static int check_policy(struct lu *lu, const struct group_mirror *g,
-			struct error *err)
-{
-	const json_t *node = config_get(lu->m->config, CONFIG_NODE, g->comes);
-	const json_t *group =
-		config_get(lu->m->config, CONFIG_GROUP, node_group(node));
-	auto_json json_t *policy =
-		params_fill_ipolicy(config_cluster(lu->m->config), group);
-	auto_strv struct strv broken = {0};
-	auto_free char *text = NULL;
-
-	group_violations_with_disk(lu, g->inst, policy, SIZE_MAX, 0, &broken);
-	if (broken.n == 0)
-		return 0;
-	text = strv_join(&broken, ", ");
-	return error_set(err, ERR_PREREQ, ECODE_INVAL,
-			 "Instance does not meet target node group's (%s) "
-			 "instance policy: %s",
-			 group_name(group), text);
-}
 
 static int check_space(struct lu *lu, const struct group_mirror *g,
 		       const char *template, struct error *err)
@@ -65,7 +42,8 @@ int group_mirror_room(struct lu *lu, const struct group_mirror *g,
 		.moves = be_auto_balance(be),
 	};
 
-	if ((!g->ignore_ipolicy && check_policy(lu, g, err) < 0) ||
+	if ((!g->ignore_ipolicy &&
+	     group_check_policy(lu, g->inst, g->comes, err) < 0) ||
 	    check_space(lu, g, template, err) < 0)
 		return -1;
 	return g->ignore_ipolicy ? 0

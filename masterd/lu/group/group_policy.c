@@ -76,3 +76,25 @@ void group_warn_violations(struct lu *lu, const struct strv *names)
 			"violate them: %s",
 			text);
 }
+
+int group_check_policy(struct lu *lu, const json_t *inst, const char *node_uuid,
+		       struct error *err)
+{
+	const struct config *c = lu->m->config;
+	const json_t *group =
+		config_get(c, CONFIG_GROUP,
+			   node_group(config_get(c, CONFIG_NODE, node_uuid)));
+	auto_json json_t *policy =
+		params_fill_ipolicy(config_cluster(c), group);
+	auto_strv struct strv broken = {0};
+	auto_free char *text = NULL;
+
+	group_violations_with_disk(lu, inst, policy, SIZE_MAX, 0, &broken);
+	if (broken.n == 0)
+		return 0;
+	text = strv_join(&broken, ", ");
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "Instance does not meet target node group's (%s) "
+			 "instance policy: %s",
+			 group_name(group), text);
+}

@@ -6,6 +6,7 @@
 #include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
+#include "masterd/lu/disks/live_copy.h"
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/group/group.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -114,6 +115,8 @@ static WAITS json_t *activate_exec(struct lu *lu, struct error *err)
 	if (inst_mark(lu, name, NULL, 1, err) < 0)
 		return NULL;
 	result = assemble(lu, err);
+	if (result != NULL && live_settle(lu, disks_of(lu)->inst, err) < 0)
+		return NULL; /* it uses some of them: they stay active */
 	if (result == NULL) {
 		struct error ignored;
 

@@ -203,19 +203,21 @@ WAITS void move_abort(struct lu *lu, const json_t *info)
 	struct move *m = move_of(lu);
 	struct error err;
 
-	if (finish_on(lu, m->target,
-		      rpc_instance_finalize_migration_dst(
-			      inst_rpc(lu, m->inst, NULL, NULL),
-			      json_string_value(info), false),
-		      &err) < 0)
-		lu_warn(lu, "Aborting the migration on the target failed: %s",
-			err.text);
+	/* The source first: it knows whether the instance has arrived, and the
+	 * target ends nothing that has. */
 	if (finish_on(
 		    lu, m->source,
 		    rpc_instance_finalize_migration_src(
 			    inst_rpc(lu, m->inst, NULL, NULL), false, m->live),
 		    &err) < 0)
 		lu_warn(lu, "Aborting the migration on the source failed: %s",
+			err.text);
+	if (finish_on(lu, m->target,
+		      rpc_instance_finalize_migration_dst(
+			      inst_rpc(lu, m->inst, NULL, NULL),
+			      json_string_value(info), false),
+		      &err) < 0)
+		lu_warn(lu, "Aborting the migration on the target failed: %s",
 			err.text);
 }
 

@@ -72,27 +72,13 @@ static int check_policy(struct lu *lu, struct error *err)
 {
 	const struct op_instance_move *op = lu->op;
 	struct move *m = move_of(lu);
-	const json_t *node = config_get(lu->m->config, CONFIG_NODE, m->target);
-	const json_t *group =
-		config_get(lu->m->config, CONFIG_GROUP, node_group(node));
-	auto_json json_t *policy =
-		params_fill_ipolicy(config_cluster(lu->m->config), group);
-	auto_strv struct strv sentences = {0};
-	auto_free char *text = NULL;
 
-	group_violations_with_disk(lu, m->inst, policy, SIZE_MAX, 0,
-				   &sentences);
-	if (sentences.n == 0)
+	if (group_check_policy(lu, m->inst, m->target, err) == 0)
 		return 0;
-	text = strv_join(&sentences, ", ");
-	if (op->ignore_ipolicy) {
-		lu_warn(lu, "%s", text);
-		return 0;
-	}
-	return error_set(err, ERR_PREREQ, ECODE_INVAL,
-			 "Instance does not meet the policy of its target "
-			 "group %s: %s",
-			 group_name(group), text);
+	if (!op->ignore_ipolicy)
+		return -1;
+	lu_warn(lu, "%s", err->text);
+	return 0;
 }
 
 static bool is_up(const json_t *inst)

@@ -4,8 +4,9 @@
  * there and goes on writing to both; its memory follows, and at the moment
  * when it is paused for the last of that, the disks are completed.
  *
- * As with a migration, nothing of this is encrypted: it goes over the secondary
- * addresses. */
+ * The disks are encrypted on their way, with a key that the target makes for
+ * this time.  The memory is not, as with each migration.  Both go over the
+ * secondary addresses. */
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
 #include "masterd/lu/disks/aftermath.h"
@@ -37,22 +38,20 @@ WAITS int instance_move_check_live(struct lu *lu, struct error *err)
 			 inst_name(m->inst));
 }
 
-/* A process on the target that waits, and the port where its disks can be
- * written to; -1 with err. */
-static WAITS int64_t wait_there(struct lu *lu, const json_t *info,
+/* A process on the target that waits, and how its disks can be written to; to
+ * be freed, NULL with err. */
+static WAITS json_t *wait_there(struct lu *lu, const json_t *info,
 				const char *address, struct error *err)
 {
 	struct move *m = move_of(lu);
-	auto_json json_t *port = NULL;
 
 	if (disks_start(lu, m->inst, m->target, err) < 0 ||
 	    move_accept(lu, info, err) < 0)
-		return -1;
-	port = lu_call(lu, m->target,
+		return NULL;
+	return lu_call(lu, m->target,
 		       rpc_instance_mirror_serve(
 			       inst_rpc(lu, m->inst, NULL, NULL), address),
 		       err);
-	return port == NULL ? -1 : json_integer_value(port);
 }
 
 /* What a killed job cannot call itself. */
@@ -81,16 +80,16 @@ static WAITS int send_all(struct lu *lu, const json_t *info, struct error *err)
 	struct move *m = move_of(lu);
 	auto_free char *address = xstrdup(node_secondary_ip(
 		config_get(lu->m->config, CONFIG_NODE, m->target)));
+	auto_json json_t *peer = wait_there(lu, info, address, err);
 	const struct live_copy copy = {
 		.inst = m->inst,
 		.node = m->source,
 		.disks = own(lu)->disks,
-		.address = address,
-		.port = wait_there(lu, info, address, err),
+		.peer = peer,
 		.speed_mib = op->bandwidth_limit,
 	};
 
-	if (copy.port < 0 || live_copy_run(lu, &copy, err) < 0)
+	if (peer == NULL || live_copy_run(lu, &copy, err) < 0)
 		return -1;
 	if (move_send(lu, err) == 0)
 		return 0;
@@ -123,7 +122,8 @@ WAITS int instance_move_live(struct lu *lu, struct error *err)
 
 	lu_feedback(lu, "Moving instance %s to %s while it runs",
 		    inst_name(m->inst), lu_node_name(lu, m->target));
-	if (lu_balloon_move(lu, m->inst, m->target, false, err) < 0)
+	if (live_settle(lu, m->inst, err) < 0 ||
+	    lu_balloon_move(lu, m->inst, m->target, false, err) < 0)
 		return -1;
 	info = move_info(lu, err);
 	if (info == NULL || instance_move_make_disks(lu, err) < 0)

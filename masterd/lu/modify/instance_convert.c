@@ -442,6 +442,8 @@ static WAITS int convert_running(struct lu *lu, const struct conversion *c,
 {
 	bool used = false;
 
+	if (live_settle(lu, c->inst, err) < 0)
+		return -1;
 	lu_feedback(lu, "Creating new empty disks of type '%s'...", c->to);
 	if (make_all(lu, c, err) < 0)
 		return -1;

@@ -69,39 +69,29 @@ static WAITS int record_old(struct lu *lu, const struct conversion *c)
 	return -1;
 }
 
-/* After a failure: whether it uses the old disks for certain.  A copy that
- * could not be finished is still known; one that was is not. */
-static WAITS bool uses_old(struct lu *lu, const struct live_copy *copy)
-{
-	struct error err;
-
-	for (size_t i = 0; i < json_array_size(copy->disks); i++)
-		if (!live_copy_is_open(lu, copy, i, &err))
-			return false;
-	return true;
-}
-
 static WAITS int change_over(struct lu *lu, const struct conversion *c,
 			     const struct live_copy *copy, bool *ret_used,
 			     struct error *err)
 {
+	enum live_copy_use use;
+
 	if (convert_record(lu, c, err) < 0)
 		return -1;
-	if (live_copy_end(lu, copy, "pivot", err) == 0) {
-		*ret_used = true;
+	*ret_used = true;
+	if (live_copy_pivot(lu, copy, &use, err) == 0)
 		return 0;
-	}
-	*ret_used = lu->run->killed || !uses_old(lu, copy);
-	if (!*ret_used) {
+	if (use == LIVE_COPY_OLD && !lu->run->killed) {
 		/* What the configuration names is not removed. */
 		*ret_used = record_old(lu, c) < 0;
 		return -1;
 	}
+	live_settle_later(lu, c->inst);
 	return error_wrap(err,
-			  "Instance %s may use some of its new disks already, "
-			  "which are recorded; the old ones are left. Stop it, "
-			  "start it, and remove these by hand",
-			  inst_name(c->inst));
+			  "The new disks of instance %s are recorded, and it "
+			  "is not known to use them; gnt-instance "
+			  "activate-disks %s sees to that. Its old disks are "
+			  "left, remove them then",
+			  inst_name(c->inst), inst_name(c->inst));
 }
 
 WAITS int convert_live(struct lu *lu, const struct conversion *c,

@@ -49,6 +49,21 @@ void verify_running(struct verify_group *g, const struct node_result *r)
 	}
 }
 
+/* A job that copies holds the instance, so one that verify has waited for was
+ * cut off. */
+static void check_copies(struct verify_group *g, const json_t *inst,
+			 const struct node_result *r)
+{
+	verify_if(
+		&g->v,
+		json_array_has_str(json_get(r->payload, "open-copies"),
+				   inst_name(inst)),
+		"EINSTANCEFAULTYDISK", inst_name(inst),
+		"a copy of its disks that was begun while it ran has not been "
+		"ended (gnt-instance activate-disks %s ends it)",
+		inst_name(inst));
+}
+
 /* On its primary node, which is one of the group. */
 static void check_state(struct verify_group *g, const json_t *inst,
 			const struct node_result *r)
@@ -56,6 +71,7 @@ static void check_state(struct verify_group *g, const json_t *inst,
 	const char *node = node_name(r->node);
 	const json_t *running = json_get(r->payload, "instancelist");
 
+	check_copies(g, inst, r);
 	verify_if(&g->v, r->err != NULL && !r->offline, "ENODERPC", node,
 		  "instance %s, connection to primary node failed",
 		  inst_name(inst));

@@ -247,14 +247,14 @@ struct rpc_request verify_question(struct verify_group *g)
 	const json_t *cluster = config_cluster(lu->m->config);
 	const json_t *hypervisors = cluster_enabled_hypervisors(cluster);
 	json_t *checks = json_make(
-		"{s:o, s:O, s:o, s:O, s:O, s:n, s:n, s:n, s:n, s:n, s:n, s:o, "
-		"s:o}",
+		"{s:o, s:O, s:o, s:O, s:O, s:O, s:n, s:n, s:n, s:n, s:n, s:n, "
+		"s:o, s:o}",
 		"filelist", verify_file_list(lu), "hypervisor", hypervisors,
 		"hvparms", all_hvparams(lu), "instancelist", hypervisors,
-		"hvinfo", json_array_get(hypervisors, 0), "version",
-		"nodesetup", "time", "oslist", "client-cert", "renewal",
-		"nonvmnodes", non_vm_nodes(lu), "user-scripts",
-		user_scripts(cluster));
+		"open-copies", hypervisors, "hvinfo",
+		json_array_get(hypervisors, 0), "version", "nodesetup", "time",
+		"oslist", "client-cert", "renewal", "nonvmnodes",
+		non_vm_nodes(lu), "user-scripts", user_scripts(cluster));
 
 	add_net_checks(g, checks);
 	add_bridges(g, checks);

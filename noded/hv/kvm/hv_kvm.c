@@ -141,4 +141,5 @@ const struct hv_class hv_kvm = {
 	.mirror_status = kvm_mirror_status,
 	.mirror_end = kvm_mirror_end,
 	.mirror_serve = kvm_mirror_serve,
+	.mirror_open = kvm_mirror_open,
 };

@@ -6,7 +6,8 @@
  * conf/<name>.runtime, our notes of what it was started with: size (MiB that
  * its hardware has), memory (what the balloon leaves of it), vcpus, hvparams
  * (those that the guest sees), nics, places, taps ({id of a NIC: its device on
- * the host}), uid (of the pool, or 0), confined. */
+ * the host}), disks ({id: mark of the one that it was started or plugged
+ * with}), uid (of the pool, or 0), confined. */
 #ifndef NODED_HV_KVM_HV_KVM_H
 #define NODED_HV_KVM_HV_KVM_H
 
@@ -194,11 +195,12 @@ WAITS int kvm_hotplug_supported(const struct paths *p, const json_t *instance,
 WAITS int kvm_hotplug(const struct paths *p, const json_t *instance,
 		      const struct hv_plug *plug, struct error *err);
 
-/* Give it the descriptor of this file in a set; the set's name, to be freed
- * (NULL with err). */
-WAITS char *kvm_give_file(const struct paths *p, const char *name,
-			  const json_t *disk, const char *path, bool read_only,
-			  struct error *err);
+/* Add the node of a file that the process cannot open itself: it is given the
+ * descriptor, on one connection, since QEMU forgets a file that nobody uses
+ * when the last one ends.  Its set has the mark of the file as number. */
+WAITS int kvm_add_given(const struct paths *p, const char *name,
+			const char *path, json_t *node STEALS,
+			struct error *err);
 
 /* --- copies of disks (hv_kvm_mirror.c), as in hv.h --- */
 
@@ -209,10 +211,14 @@ WAITS json_t *kvm_mirror_status(const struct paths *p, const json_t *instance,
 WAITS int kvm_mirror_end(const struct paths *p, const json_t *instance,
 			 const struct hv_mirror *m, enum hv_mirror_end how,
 			 struct error *err);
-WAITS int kvm_mirror_serve(const struct paths *p, const json_t *instance,
-			   const struct hv_disk *disks, size_t n_disks,
-			   const char *address, int64_t *ret_port,
-			   struct error *err);
+/* The name of the node that the guest uses as the disk with this id, to be
+ * freed; NULL with err. */
+WAITS char *kvm_disk_root(const struct paths *p, const char *name,
+			  const char *id, struct error *err);
+bool kvm_mirror_open(const struct paths *p, const char *name);
+/* What tells this file or device from the others of an instance, seven
+ * characters; to be freed.  Links are followed. */
+char *kvm_disk_mark(const char *path);
 /* How many copies there are; and their end, with the new disks complete. */
 WAITS size_t kvm_mirrors(const struct paths *p, const char *name);
 WAITS int kvm_end_mirrors(const struct paths *p, const char *name,
@@ -220,6 +226,22 @@ WAITS int kvm_end_mirrors(const struct paths *p, const char *name,
 /* Close what it has opened for this disk and does not use any more. */
 WAITS void kvm_close_unused(const struct paths *p, const char *name,
 			    const char *id);
+
+/* --- disks over the network (hv_kvm_nbd.c) --- */
+
+WAITS json_t *kvm_mirror_serve(const struct paths *p, const json_t *instance,
+			       const struct hv_disk *disks, size_t n_disks,
+			       const char *address, struct error *err);
+/* Close the port; that there is none is no error. */
+WAITS void kvm_nbd_stop(const struct paths *p, const char *name);
+/* The node of a disk that such a process serves; NULL with err. */
+WAITS json_t *kvm_nbd_node(const struct paths *p, const char *name,
+			   const char *id, const char *node, const json_t *peer,
+			   struct error *err);
+/* It was deleted, and its key goes. */
+WAITS void kvm_nbd_forget(const struct paths *p, const char *name,
+			  const char *id);
+void kvm_remove_keys(const struct paths *p, const char *name);
 
 /* --- migration (hv_kvm_migrate.c), as in hv.h --- */
 

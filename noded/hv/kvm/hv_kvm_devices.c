@@ -13,6 +13,7 @@
 #include "lib/json/json.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
+#include "noded/hv/kvm/hv_kvm.h"
 
 /* Slots of the first PCI bus; those below kvm_pci_reservations are QEMU's. */
 #define PCI_SLOTS 32
@@ -316,6 +317,10 @@ char *kvm_drive(const struct paths *p, const json_t *hv,
 		buf_addf(&drive, ",discard=%s", discard);
 	if (is_read_only(disk->disk))
 		buf_adds(&drive, ",readonly=on");
+	/* QEMU would open it again when somebody begins or ends to write to it,
+	 * which it cannot do from there. */
+	else if (kvm_is_confined(hv))
+		buf_adds(&drive, ",auto-read-only=off");
 	return buf_steal(&drive);
 }
 

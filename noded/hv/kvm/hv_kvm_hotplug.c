@@ -113,56 +113,27 @@ static WAITS int add_netdev(const struct plugging *g, struct error *err)
 	return rc;
 }
 
-/* The set of descriptors gets a number from the first part of the disk's
- * UUID. */
-char *kvm_give_file(const struct paths *p, const char *name, const json_t *disk,
-		    const char *path, bool read_only, struct error *err)
+int kvm_add_given(const struct paths *p, const char *name, const char *path,
+		  json_t *node STEALS, struct error *err)
 {
-	int64_t set = (int64_t)strtoul(json_str(disk, "uuid", "1"), NULL, 16) &
-		      INT32_MAX;
+	auto_json json_t *made = node;
+	auto_free char *mark = kvm_disk_mark(path);
+	json_int_t set = (json_int_t)strtoul(mark, NULL, 16);
+	auto_free char *file = xprintf("/dev/fdset/%jd", (intmax_t)set);
 	auto_json json_t *given =
-		json_make("{s:I}", "fdset-id", (json_int_t)set);
-	auto_close int fd =
-		open(path, (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC);
-	const struct qmp_step step = {"add-fd", given, fd};
-
-	if (fd < 0) {
-		error_set(err, ERR_HYPERVISOR, NULL, "Cannot open %s: %s", path,
-			  strerror(errno));
-		return NULL;
-	}
-	return kvm_orders(p, name, &step, 1, err) < 0
-		       ? NULL
-		       : xprintf("/dev/fdset/%jd", (intmax_t)set);
-}
-
-/* A confined process is given the open file. */
-static WAITS int add_open_disk(const struct plugging *g, struct error *err)
-{
-	const struct hv_disk disk = {.disk = g->plug->device,
-				     .path = mem_unconst(g->plug->path),
-				     .uri = mem_unconst(g->plug->uri)};
-	int64_t set =
-		(int64_t)strtoul(json_str(disk.disk, "uuid", "1"), NULL, 16) &
-		INT32_MAX;
-	auto_free char *name = xprintf("/dev/fdset/%jd", (intmax_t)set);
-	auto_json json_t *node = kvm_blockdev(g->p, g->hv, &disk, g->id);
-	auto_json json_t *given =
-		json_make("{s:I}", "fdset-id", (json_int_t)set);
+		json_make("{s:I, s:s}", "fdset-id", set, "opaque",
+			  json_str(node, "node-name", ""));
 	bool read_only = json_bool(node, "read-only", false);
 	auto_close int fd =
-		open(disk.path, (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC);
-	/* On one connection: QEMU forgets a file that nobody uses when the last
-	 * one ends. */
+		open(path, (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC);
 	const struct qmp_step steps[] = {{"add-fd", given, fd},
-					 {"blockdev-add", node, -1}};
+					 {"blockdev-add", made, -1}};
 
 	if (fd < 0)
 		return error_set(err, ERR_HYPERVISOR, NULL,
-				 "Cannot open %s: %s", disk.path,
-				 strerror(errno));
-	json_set_str(json_object_get(node, "file"), "filename", name);
-	return kvm_orders(g->p, g->name, steps, 2, err);
+				 "Cannot open %s: %s", path, strerror(errno));
+	json_set_str(json_object_get(made, "file"), "filename", file);
+	return kvm_orders(p, name, steps, 2, err);
 }
 
 static WAITS int add_backend(const struct plugging *g, struct error *err)
@@ -170,6 +141,7 @@ static WAITS int add_backend(const struct plugging *g, struct error *err)
 	const struct hv_disk disk = {.disk = g->plug->device,
 				     .path = mem_unconst(g->plug->path),
 				     .uri = mem_unconst(g->plug->uri)};
+	json_t *node;
 
 	if (!g->plug->is_disk)
 		return add_netdev(g, err);
@@ -177,10 +149,10 @@ static WAITS int add_backend(const struct plugging *g, struct error *err)
 		return error_set(err, ERR_HYPERVISOR, NULL,
 				 "Disk %zu of instance %s has no path to add",
 				 g->plug->seq, g->name);
+	node = kvm_blockdev(g->p, g->hv, &disk, g->id);
 	if (json_bool(g->notes, "confined", false) && disk.uri == NULL)
-		return add_open_disk(g, err);
-	return command(g, "blockdev-add",
-		       kvm_blockdev(g->p, g->hv, &disk, g->id), err);
+		return kvm_add_given(g->p, g->name, disk.path, node, err);
+	return command(g, "blockdev-add", node, err);
 }
 
 static WAITS int remove_backend(const struct plugging *g, struct error *err)
@@ -292,9 +264,24 @@ static void note_nic(const struct plugging *g)
 		json_array_insert(nics, i, json_unconst(g->plug->device));
 }
 
+static void note_disk(const struct plugging *g)
+{
+	json_t *disks = json_object_get(g->notes, "disks");
+	auto_free char *mark = NULL;
+
+	if (g->plug->action == PLUG_REMOVE || g->plug->path == NULL) {
+		json_object_del(disks, g->id);
+		return;
+	}
+	mark = kvm_disk_mark(g->plug->path);
+	json_set_str(disks, g->id, mark);
+}
+
 static int take_note(const struct plugging *g, struct error *err)
 {
-	if (!g->plug->is_disk)
+	if (g->plug->is_disk)
+		note_disk(g);
+	else
 		note_nic(g);
 	if (g->plug->action == PLUG_REMOVE)
 		json_object_del(g->places, g->id);

@@ -13,6 +13,18 @@
 /* The number of passes over changed memory before postcopy begins. */
 #define POSTCOPY_ROUNDS 2
 
+/* Before this version QEMU lost what an emulated guest wrote while its memory
+ * was copied: on the target it stood still, with a lock held that it had let go
+ * of (7.2: every fifth time). */
+#define EMULATED_LIVE_VERSION 9
+
+/* Five seconds for a monitor that does not answer, or its process to end. */
+#define ANSWER_WAIT_MS 250
+#define ANSWER_TRIES 20
+
+#define CANCEL_WAIT_MS 50
+#define CANCEL_WAITS 400 /* twenty seconds for a transfer to be given up */
+
 char *kvm_migration_info(const struct paths *p, const json_t *instance,
 			 struct error *err)
 {
@@ -165,6 +177,32 @@ static json_t *pause_at_end(void)
 			 "pause-before-switchover", "state", 1);
 }
 
+/* 1 if it must not run while its memory is copied, 0, or -1. */
+static WAITS int must_stop(const struct paths *p, const char *name,
+			   struct error *err)
+{
+	auto_json json_t *kvm = kvm_monitor(p, name, "query-kvm", NULL, err);
+	auto_json json_t *version = NULL;
+
+	if (kvm == NULL)
+		return -1;
+	if (json_bool(kvm, "enabled", false))
+		return 0;
+	version = kvm_monitor(p, name, "query-version", NULL, err);
+	if (version == NULL)
+		return -1;
+	return json_int(json_get(version, "qemu"), "major", 0) <
+	       EMULATED_LIVE_VERSION;
+}
+
+static WAITS int stop_before(const struct paths *p, const char *name, bool live,
+			     struct error *err)
+{
+	int rc = live ? must_stop(p, name, err) : 1;
+
+	return rc == 1 ? kvm_order(p, name, "stop", NULL, err) : rc;
+}
+
 int kvm_migrate(const struct paths *p, const char *cluster_name,
 		const json_t *instance, const char *target, bool live,
 		const struct hv_caller *caller, struct error *err)
@@ -186,7 +224,7 @@ int kvm_migrate(const struct paths *p, const char *cluster_name,
 		    0)
 		return -1;
 	if (hv_in_force(caller, err) < 0 ||
-	    (!live && kvm_order(p, name, "stop", NULL, err) < 0))
+	    stop_before(p, name, live, err) < 0 || hv_in_force(caller, err) < 0)
 		return -1;
 	if (kvm_order(p, name, "migrate-set-parameters",
 		      kvm_migration_limits(hv), err) < 0 ||
@@ -239,18 +277,49 @@ static WAITS void balloon_again(const struct paths *p, const json_t *instance)
 			    err.text);
 }
 
+/* As "query-status" names it, to be freed; NULL with err. */
+static WAITS char *run_state(const struct paths *p, const char *name,
+			     struct error *err)
+{
+	auto_json json_t *state =
+		kvm_monitor(p, name, "query-status", NULL, err);
+
+	return state == NULL ? NULL : xstrdup(json_str(state, "status", ""));
+}
+
+/* End a process that waits for its machine.  One that has it is the instance.
+ * It may just be ending by itself, as the source has given up. */
+static WAITS int end_waiting(const struct paths *p, const char *name,
+			     struct error *err)
+{
+	auto_free char *state = NULL;
+
+	for (int i = 0; i < ANSWER_TRIES && state == NULL; i++) {
+		if (kvm_running_pid(p, name) == 0)
+			return kvm_end_process(p, name, err);
+		state = run_state(p, name, err);
+		if (state == NULL)
+			task_sleep(ANSWER_WAIT_MS);
+	}
+	if (state == NULL)
+		return -1;
+	if (str_eq(state, "inmigrate"))
+		return kvm_end_process(p, name, err);
+	return error_set(err, ERR_HYPERVISOR, NULL,
+			 "Instance %s has arrived here already", name);
+}
+
 int kvm_finalize_dst(const struct paths *p, const json_t *instance,
 		     const char *info, bool success,
 		     const struct hv_caller *caller, struct error *err)
 {
 	const char *name = json_str(instance, "name", "");
-	struct error ignored;
 
 	(void)info;
 	if (!success)
-		return kvm_end_process(p, name, err);
+		return end_waiting(p, name, err);
 	/* Nobody writes to its disks but itself; mostly nobody did. */
-	kvm_order(p, name, "nbd-server-stop", NULL, &ignored);
+	kvm_nbd_stop(p, name);
 	if (hv_in_force(caller, err) < 0 ||
 	    kvm_order(p, name, "cont", NULL, err) < 0 ||
 	    hv_in_force(caller, err) < 0)
@@ -259,21 +328,68 @@ int kvm_finalize_dst(const struct paths *p, const json_t *instance,
 	return connect_late(p, instance, caller, err);
 }
 
+/* Wait until the transfer is over; its status, to be freed, NULL with err.  A
+ * process that was itself a target says "completed" of that. */
+static WAITS char *give_up(const struct paths *p, const char *name,
+			   struct error *err)
+{
+	static const char *const over[] = {"none", "cancelled", "failed",
+					   "completed"};
+
+	if (kvm_order(p, name, "migrate_cancel", NULL, err) < 0)
+		return NULL;
+	for (int i = 0; i < CANCEL_WAITS; i++) {
+		auto_json json_t *state =
+			kvm_monitor(p, name, "query-migrate", NULL, err);
+		const char *status = json_str(state, "status", "none");
+
+		if (state == NULL)
+			return NULL;
+		for (size_t k = 0; k < ARRAY_SIZE(over); k++)
+			if (strcmp(status, over[k]) == 0)
+				return xstrdup(status);
+		task_sleep(CANCEL_WAIT_MS);
+	}
+	error_set(err, ERR_HYPERVISOR, NULL,
+		  "The migration of instance %s does not end", name);
+	return NULL;
+}
+
+/* It goes on here, unless it has arrived on the target.  One that was started
+ * paused has never run, and stays so. */
+static WAITS int resume(const struct paths *p, const char *name,
+			const char *status, struct error *err)
+{
+	auto_free char *state = run_state(p, name, err);
+
+	if (state == NULL)
+		return -1;
+	if (str_eq(state, "running") || str_eq(state, "prelaunch"))
+		return 0;
+	if (str_eq(state, "postmigrate") && str_eq(status, "completed"))
+		return error_set(err, ERR_HYPERVISOR, NULL,
+				 "Instance %s has arrived on its target; "
+				 "gnt-instance activate-disks, or migrate "
+				 "--cleanup, records that",
+				 name);
+	return kvm_order(p, name, "cont", NULL, err);
+}
+
 int kvm_finalize_src(const struct paths *p, const json_t *instance,
 		     bool success, bool live, const struct hv_caller *caller,
 		     struct error *err)
 {
 	const char *name = json_str(instance, "name", "");
 
+	auto_free char *status = NULL;
+
+	(void)live;
 	if (success)
 		return kvm_end_process(p, name, err);
-	if (kvm_order(p, name, "migrate_cancel", NULL, err) < 0)
+	status = give_up(p, name, err);
+	if (status == NULL || hv_in_force(caller, err) < 0)
 		return -1;
-	if (live)
-		return 0;
-	return hv_in_force(caller, err) < 0
-		       ? -1
-		       : kvm_order(p, name, "cont", NULL, err);
+	return resume(p, name, status, err);
 }
 
 /* It is paused, and all its memory is there.  What its disks still lack is
@@ -295,6 +411,15 @@ static WAITS int switch_over(const struct paths *p, const json_t *instance,
 		return -1;
 	return kvm_order(p, name, "migrate-continue",
 			 json_make("{s:s}", "state", "pre-switchover"), err);
+}
+
+static WAITS bool runs(const struct paths *p, const json_t *instance)
+{
+	struct error ignored;
+	auto_free char *state =
+		run_state(p, json_str(instance, "name", ""), &ignored);
+
+	return str_eq(state, "running");
 }
 
 json_t *kvm_migration_status(const struct paths *p, const json_t *instance,
@@ -327,6 +452,9 @@ json_t *kvm_migration_status(const struct paths *p, const json_t *instance,
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strcmp(names[i].theirs, status) == 0)
 			ours = names[i].ours;
+	/* It runs here, so that was when it came. */
+	if (strcmp(ours, "completed") == 0 && runs(p, instance))
+		ours = "failed";
 	return json_make("{s:s, s:I, s:I}", "status", ours, "transferred_ram",
 			 (json_int_t)json_int(ram, "transferred", 0),
 			 "total_ram", (json_int_t)json_int(ram, "total", 0));

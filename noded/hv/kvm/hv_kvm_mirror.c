@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* KVM: copies of disks while the machine runs, by QEMU's own mirror.
  *
- * A disk's node in QEMU has the id of its device as name, or that with ".1" or
- * ".2" behind it when it came by a copy; one that was given on the command line
- * has a name of QEMU's until then.  The job has the device's id as its name.
- * While it runs each write of the guest goes to both disks before it is
- * complete, so that the new one, once it is ready, always has everything. */
+ * Which disk the guest uses is said by the name of its node in QEMU: a copy's
+ * target has the id of the device with a mark of the disk behind it.  One that
+ * was given on the command line or plugged has a name of QEMU's or the bare id;
+ * its mark is in the notes.  The job has the device's id as its name.  While it
+ * runs each write of the guest goes to both disks before it is complete, so
+ * that the new one, once it is ready, always has everything.
+ *
+ * A file conf/<name>.copies is there from before the first copy of an instance
+ * begins until the last one has been ended. */
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/array.h"
+#include "lib/base/fs.h"
 #include "lib/json/json.h"
 #include "noded/hv/kvm/hv_kvm.h"
 #include "noded/hv/kvm/hv_kvm_devices.h"
+#include "noded/hv/kvm/qmp.h"
 
 #define END_WAIT_MS 100
 #define END_WAITS 6000 /* ten minutes for what is still to be written */
@@ -23,6 +30,7 @@ struct mirroring {
 	const struct paths *p;
 	const char *name;
 	char *id;
+	char *node;    /* as the new disk is called in QEMU */
 	char *root;    /* the node that the guest uses; NULL: none */
 	int64_t bytes; /* its size */
 };
@@ -30,6 +38,7 @@ struct mirroring {
 static void done(struct mirroring *g)
 {
 	free(g->id);
+	free(g->node);
 	free(g->root);
 }
 
@@ -53,6 +62,17 @@ static bool is_device_of(const char *path, const char *id)
 
 	return at != NULL && at > path && at[-1] == '/' &&
 	       (at[len] == '\0' || at[len] == '/');
+}
+
+/* QEMU allows 31 characters in the name of a node, so that seven are left for
+ * the mark.  It only has to tell the disks of one instance apart. */
+char *kvm_disk_mark(const char *path)
+{
+	auto_free char *real = realpath(path, NULL);
+	const char *text = real ?: path;
+
+	return xprintf("%07x",
+		       (unsigned)(bytes_hash(text, strlen(text)) & 0xfffffff));
 }
 
 /* Find the node that the guest's disk uses now. */
@@ -81,6 +101,23 @@ static WAITS int find_root(struct mirroring *g, struct error *err)
 			 g->id);
 }
 
+char *kvm_disk_root(const struct paths *p, const char *name, const char *id,
+		    struct error *err)
+{
+	auto_mirroring struct mirroring g = {
+		.p = p, .name = name, .id = xstrdup(id)};
+
+	return find_root(&g, err) < 0 ? NULL : steal(&g.root);
+}
+
+/* As the new disk is called; to be freed. */
+static char *node_of(const char *id, const struct hv_mirror *m)
+{
+	auto_free char *mark = m->path == NULL ? NULL : kvm_disk_mark(m->path);
+
+	return xprintf("%s.%s", id, mark ?: "remote");
+}
+
 static WAITS int begin(struct mirroring *ret, const struct paths *p,
 		       const json_t *instance, const struct hv_mirror *m,
 		       struct error *err)
@@ -90,7 +127,29 @@ static WAITS int begin(struct mirroring *ret, const struct paths *p,
 		.name = json_str(instance, "name", ""),
 		.id = kvm_device_id("disk", m->disk, m->index),
 	};
+	ret->node = node_of(ret->id, m);
 	return find_root(ret, err);
+}
+
+/* "this", "other" or "unknown", of the disk that the node would be. */
+static const char *whose_root(const struct mirroring *g,
+			      const struct hv_mirror *m)
+{
+	auto_json json_t *notes = kvm_read_notes(g->p, g->name);
+	const char *noted = json_str(json_get(notes, "disks"), g->id, NULL);
+	auto_free char *mark = m->path == NULL ? NULL : kvm_disk_mark(m->path);
+	size_t len = strlen(g->id);
+
+	if (mark == NULL)
+		return "unknown";
+	if (str_eq(g->root, g->node))
+		return "this";
+	/* It came by a copy, of another disk. */
+	if (strncmp(g->root, g->id, len) == 0 && g->root[len] == '.')
+		return "other";
+	if (noted == NULL)
+		return "unknown";
+	return str_eq(noted, mark) ? "this" : "other";
 }
 
 /* The job, to be freed; JSON null: there is none; NULL with err. */
@@ -111,6 +170,29 @@ static WAITS json_t *find_job(const struct mirroring *g, struct error *err)
 
 /* --- the end --- */
 
+/* Let go of files that were given for nodes that are not there any more. */
+static WAITS void drop_files(const struct paths *p, const char *name,
+			     const char *id, const char *root)
+{
+	struct error ignored;
+	auto_json json_t *sets =
+		kvm_monitor(p, name, "query-fdsets", NULL, &ignored);
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach (sets, i, one) {
+		const json_t *first = json_array_get(json_get(one, "fds"), 0);
+		const char *node = json_str(first, "opaque", "");
+
+		if (is_of(node, id) && !str_eq(node, root))
+			kvm_order(p, name, "remove-fd",
+				  json_make("{s:I}", "fdset-id",
+					    (json_int_t)json_int(
+						    one, "fdset-id", 0)),
+				  &ignored);
+	}
+}
+
 /* Delete the nodes of this disk but the one in use. */
 static WAITS void close_others(const struct paths *p, const char *name,
 			       const char *id, const char *root)
@@ -130,6 +212,8 @@ static WAITS void close_others(const struct paths *p, const char *name,
 				  json_make("{s:s}", "node-name", node),
 				  &ignored);
 	}
+	drop_files(p, name, id, root);
+	kvm_nbd_forget(p, name, id);
 }
 
 void kvm_close_unused(const struct paths *p, const char *name, const char *id)
@@ -194,6 +278,48 @@ static WAITS int end_job(const struct mirroring *g, const json_t *job,
 	return conclude(g, how != MIRROR_CANCEL, err);
 }
 
+/* --- what is open --- */
+
+static char *open_file(const struct paths *p, const char *name)
+{
+	return kvm_file(p, "conf", name, ".copies");
+}
+
+static int note_open(const struct paths *p, const char *name, struct error *err)
+{
+	auto_free char *file = open_file(p, name);
+
+	return fs_write_atomic(file, "", 0, 0640, err);
+}
+
+static WAITS void forget_open(const struct paths *p, const char *name)
+{
+	auto_free char *file = open_file(p, name);
+	struct error ignored;
+
+	if (kvm_mirrors(p, name) == 0)
+		fs_remove(file, &ignored);
+}
+
+bool kvm_mirror_open(const struct paths *p, const char *name)
+{
+	auto_free char *file = open_file(p, name);
+
+	return fs_exists(file) && kvm_running_pid(p, name) != 0;
+}
+
+/* --- the end, as others ask for it --- */
+
+static int check_taken(const struct mirroring *g, const struct hv_mirror *m,
+		       struct error *err)
+{
+	if (str_eq(whose_root(g, m), "this"))
+		return 0;
+	return error_set(err, ERR_HYPERVISOR, NULL,
+			 "Instance %s still uses another disk in place of %s",
+			 g->name, m->path == NULL ? g->id : m->path);
+}
+
 int kvm_mirror_end(const struct paths *p, const json_t *instance,
 		   const struct hv_mirror *m, enum hv_mirror_end how,
 		   struct error *err)
@@ -208,9 +334,11 @@ int kvm_mirror_end(const struct paths *p, const json_t *instance,
 		return -1;
 	if (!json_is_null(job) && end_job(&g, job, how, err) < 0)
 		return -1;
-	if (begin(&after, p, instance, m, err) < 0)
+	if (begin(&after, p, instance, m, err) < 0 ||
+	    (how == MIRROR_PIVOT && check_taken(&after, m, err) < 0))
 		return -1;
 	close_others(p, after.name, after.id, after.root);
+	forget_open(p, after.name);
 	return 0;
 }
 
@@ -255,14 +383,6 @@ int kvm_end_mirrors(const struct paths *p, const char *name, struct error *err)
 
 /* --- the beginning --- */
 
-/* A name that QEMU does not have yet: of two there is one at most. */
-static char *free_node(const struct mirroring *g)
-{
-	auto_free char *first = xprintf("%s.1", g->id);
-
-	return str_eq(g->root, first) ? xprintf("%s.2", g->id) : steal(&first);
-}
-
 /* Of files the last part of a last megabyte may be missing that a volume has,
  * which is made of whole extents. */
 static int make_as_large(const struct mirroring *g, const char *path,
@@ -277,45 +397,30 @@ static int make_as_large(const struct mirroring *g, const char *path,
 	return 0;
 }
 
-static WAITS json_t *local_node(const struct mirroring *g,
-				const json_t *instance,
-				const struct hv_mirror *m, const char *node,
-				struct error *err)
+static WAITS int add_local(const struct mirroring *g, const json_t *instance,
+			   const struct hv_mirror *m, struct error *err)
 {
 	auto_json json_t *notes = kvm_read_notes(g->p, g->name);
 	auto_json json_t *hv = json_overlay(json_get(instance, "hvparams"),
 					    json_get(notes, "hvparams"));
 	const struct hv_disk disk = {m->disk, mem_unconst(m->path)};
-	json_t *made = kvm_blockdev(g->p, hv, &disk, node);
-	auto_free char *file = NULL;
+	json_t *made = kvm_blockdev(g->p, hv, &disk, g->node);
 
-	if (!json_bool(notes, "confined", false))
-		return made;
-	file = kvm_give_file(g->p, g->name, m->disk, m->path, false, err);
-	if (file != NULL) {
-		json_set_str(json_object_get(made, "file"), "filename", file);
-		return made;
-	}
-	json_decref(made);
-	return NULL;
+	if (json_bool(notes, "confined", false))
+		return kvm_add_given(g->p, g->name, m->path, made, err);
+	return kvm_order(g->p, g->name, "blockdev-add", made, err);
 }
 
 static WAITS int add_target(const struct mirroring *g, const json_t *instance,
-			    const struct hv_mirror *m, const char *node,
-			    struct error *err)
+			    const struct hv_mirror *m, struct error *err)
 {
-	json_t *made = NULL;
+	json_t *made;
 
-	if (m->path == NULL) {
-		auto_free char *port = xprintf("%jd", (intmax_t)m->port);
-
-		made = json_make("{s:s, s:s, s:{s:s, s:s, s:s}, s:s}", "driver",
-				 "nbd", "node-name", node, "server", "type",
-				 "inet", "host", m->address, "port", port,
-				 "export", g->id);
-	} else if (make_as_large(g, m->path, err) == 0) {
-		made = local_node(g, instance, m, node, err);
-	}
+	if (m->path != NULL)
+		return make_as_large(g, m->path, err) < 0
+			       ? -1
+			       : add_local(g, instance, m, err);
+	made = kvm_nbd_node(g->p, g->name, g->id, g->node, m->peer, err);
 	return made == NULL
 		       ? -1
 		       : kvm_order(g->p, g->name, "blockdev-add", made, err);
@@ -327,80 +432,50 @@ int kvm_mirror_start(const struct paths *p, const json_t *instance,
 		     const struct hv_mirror *m, struct error *err)
 {
 	auto_mirroring struct mirroring g = {0};
-	auto_free char *node = NULL;
 
 	if (kvm_mirror_end(p, instance, m, MIRROR_CANCEL, err) < 0 ||
-	    begin(&g, p, instance, m, err) < 0 ||
-	    hv_in_force(m->caller, err) < 0)
+	    begin(&g, p, instance, m, err) < 0)
 		return -1;
-	node = free_node(&g);
-	if (add_target(&g, instance, m, node, err) < 0)
+	if (str_eq(whose_root(&g, m), "this"))
+		return 0;
+	if (hv_in_force(m->caller, err) < 0 || note_open(p, g.name, err) < 0)
 		return -1;
-	if (hv_in_force(m->caller, err) == 0 &&
+	if (add_target(&g, instance, m, err) == 0 &&
+	    hv_in_force(m->caller, err) == 0 &&
 	    kvm_order(p, g.name, "blockdev-mirror",
 		      json_make("{s:s, s:s, s:s, s:s, s:I, s:s, s:b}", "job-id",
-				g.id, "device", g.root, "target", node, "sync",
-				"full", "speed", (json_int_t)m->speed_mib * MIB,
-				"copy-mode", "write-blocking", "auto-dismiss",
-				0),
+				g.id, "device", g.root, "target", g.node,
+				"sync", "full", "speed",
+				(json_int_t)m->speed_mib * MIB, "copy-mode",
+				"write-blocking", "auto-dismiss", 0),
 		      err) == 0)
 		return 0;
 	close_others(p, g.name, g.id, g.root);
+	forget_open(p, g.name);
 	return -1;
 }
 
 json_t *kvm_mirror_status(const struct paths *p, const json_t *instance,
 			  const struct hv_mirror *m, struct error *err)
 {
-	auto_mirroring struct mirroring g = {
-		.p = p,
-		.name = json_str(instance, "name", ""),
-		.id = kvm_device_id("disk", m->disk, m->index),
-	};
-	auto_json json_t *job = find_job(&g, err);
-	const char *status = json_str(job, "status", "none");
-	const char *ours = "active";
+	auto_mirroring struct mirroring g = {0};
+	auto_json json_t *job = NULL;
+	const char *status, *ours = "active";
 
+	if (begin(&g, p, instance, m, err) < 0)
+		return NULL;
+	job = find_job(&g, err);
 	if (job == NULL)
 		return NULL;
+	status = json_str(job, "status", "none");
 	if (str_eq(status, "ready") || str_eq(status, "none"))
 		ours = status;
 	else if (str_eq(status, "concluded") || str_eq(status, "aborting"))
 		ours = "failed";
-	return json_make("{s:s, s:I, s:I, s:s}", "status", ours, "done",
-			 (json_int_t)json_int(job, "current-progress", 0),
-			 "total",
-			 (json_int_t)json_int(job, "total-progress", 0),
-			 "error", json_str(job, "error", ""));
-}
-
-/* --- the other side --- */
-
-/* At the port above the migration's. */
-int kvm_mirror_serve(const struct paths *p, const json_t *instance,
-		     const struct hv_disk *disks, size_t n_disks,
-		     const char *address, int64_t *ret_port, struct error *err)
-{
-	const char *name = json_str(instance, "name", "");
-	int64_t port = json_int(json_get(instance, "hvparams"),
-				"migration_port", 8102) +
-		       1;
-	auto_free char *text = xprintf("%jd", (intmax_t)port);
-
-	if (kvm_order(p, name, "nbd-server-start",
-		      json_make("{s:{s:s, s:{s:s, s:s}}}", "addr", "type",
-				"inet", "data", "host", address, "port", text),
-		      err) < 0)
-		return -1;
-	for (size_t i = 0; i < n_disks; i++) {
-		auto_free char *id = kvm_device_id("disk", disks[i].disk, i);
-
-		if (kvm_order(p, name, "nbd-server-add",
-			      json_make("{s:s, s:b}", "device", id, "writable",
-					1),
-			      err) < 0)
-			return -1;
-	}
-	*ret_port = port;
-	return 0;
+	return json_make(
+		"{s:s, s:I, s:I, s:s, s:s, s:b}", "status", ours, "done",
+		(json_int_t)json_int(job, "current-progress", 0), "total",
+		(json_int_t)json_int(job, "total-progress", 0), "error",
+		json_str(job, "error", ""), "uses", whose_root(&g, m), "open",
+		kvm_mirror_open(p, g.name));
 }

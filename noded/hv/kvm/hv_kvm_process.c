@@ -109,6 +109,7 @@ void kvm_cleanup(const struct paths *p, const char *name)
 		{"ctrl", ".events.in"},
 		{"ctrl", ".events.out"},
 		{"conf", ".runtime"},
+		{"conf", ".copies"},
 	};
 	auto_json json_t *notes = NULL;
 	struct error err;
@@ -118,6 +119,7 @@ void kvm_cleanup(const struct paths *p, const char *name)
 	notes = kvm_read_notes(p, name);
 	kvm_net_down(json_get(notes, "nics"), json_get(notes, "taps"));
 	kvm_user_release(p, name, json_int(notes, "uid", 0));
+	kvm_remove_keys(p, name);
 	kvm_remove_chroot(p, name);
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		auto_free char *file =

@@ -3,7 +3,6 @@
  * nobody else may change meanwhile. */
 #include <string.h>
 
-#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "noded/hv/kvm/hv_kvm.h"
 #include "noded/hv/kvm/hv_kvm_devices.h"
@@ -16,11 +15,13 @@ static WAITS int order(const struct paths *p, const char *name,
 		       const char *snapshot, struct error *err)
 {
 	auto_free char *id = kvm_device_id("disk", disk, 0);
-	auto_json json_t *done = kvm_monitor(
-		p, name, command,
-		json_make("{s:s, s:s}", "device", id, "name", snapshot), err);
+	auto_free char *root = kvm_disk_root(p, name, id, err);
 
-	return done != NULL ? 0 : -1;
+	return root == NULL ? -1
+			    : kvm_order(p, name, command,
+					json_make("{s:s, s:s}", "device", root,
+						  "name", snapshot),
+					err);
 }
 
 WAITS int kvm_snapshot(const struct paths *p, const char *name,
@@ -36,18 +37,16 @@ WAITS int kvm_snapshot(const struct paths *p, const char *name,
 		    : 0;
 }
 
-/* A disk of the command line is a device, one that was plugged is a node. */
 WAITS int kvm_resize(const struct paths *p, const char *name,
 		     const json_t *disk, int64_t bytes, struct error *err)
 {
-	static const char *const keys[] = {"device", "node-name"};
 	auto_free char *id = kvm_device_id("disk", disk, 0);
-	int rc = -1;
+	auto_free char *root = kvm_disk_root(p, name, id, err);
 
-	for (size_t i = 0; i < ARRAY_SIZE(keys) && rc < 0; i++)
-		rc = kvm_order(p, name, "block_resize",
-			       json_make("{s:s, s:I}", keys[i], id, "size",
-					 (json_int_t)bytes),
-			       err);
-	return rc;
+	return root == NULL
+		       ? -1
+		       : kvm_order(p, name, "block_resize",
+				   json_make("{s:s, s:I}", "node-name", root,
+					     "size", (json_int_t)bytes),
+				   err);
 }

@@ -69,9 +69,23 @@ static json_t *tap_names(const json_t *nics, const struct kvm_taps *taps)
 	return names;
 }
 
+/* Which disks it has, {id: mark}. */
+static json_t *disk_marks(const struct hv_disk *disks, size_t n)
+{
+	json_t *marks = json_object();
+
+	for (size_t i = 0; i < n; i++) {
+		auto_free char *id = kvm_device_id("disk", disks[i].disk, i);
+		auto_free char *mark = kvm_disk_mark(disks[i].path);
+
+		json_set_str(marks, id, mark);
+	}
+	return marks;
+}
+
 static int note_start(const struct paths *p, const json_t *instance,
 		      const struct kvm_start *start, int64_t uid,
-		      struct error *err)
+		      json_t *disks STEALS, struct error *err)
 {
 	auto_json json_t *notes = json_make(
 		"{s:I, s:I, s:I, s:o, s:O}", "size", (json_int_t)start->size,
@@ -82,6 +96,7 @@ static int note_start(const struct paths *p, const json_t *instance,
 		"places", start->places);
 	json_t *nics = json_object_get(instance, "nics");
 
+	json_object_set_new(notes, "disks", disks);
 	json_set_int(notes, "uid", uid);
 	json_set_bool(notes, "confined",
 		      kvm_is_confined(json_get(instance, "hvparams")));
@@ -203,7 +218,8 @@ static WAITS int run(const struct paths *p, const json_t *instance,
 		return -1;
 	migration_orders(hv, start, orders);
 	/* Written before it runs, so that everything can be undone. */
-	if (note_start(p, instance, start, user.uid, err) < 0 ||
+	if (note_start(p, instance, start, user.uid, disk_marks(disks, n_disks),
+		       err) < 0 ||
 	    kvm_make_chroot(p, instance, err) < 0 ||
 	    kvm_events_open(p, instance, &events, err) < 0 ||
 	    connect_nics(p, instance, start, err) < 0 ||

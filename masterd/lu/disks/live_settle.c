@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What jobs that were cut off have left of copies that a running instance
+ * makes.
+ *
+ * The configuration says where the instance is and which disks it has; the node
+ * is asked which ones it uses, and that decides.  A move is known by the copies
+ * of the disks that are noted on another node: either the instance has arrived
+ * there, which is recorded, or the process that waits for it is ended.  Then
+ * each disk in use that is not the recorded one is copied to that and left, and
+ * other copies are given up. */
+#include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
+#include "lib/model/kinds/template.h"
+#include "masterd/failover/recover.h"
+#include "masterd/lu/disks/live_copy.h"
+#include "masterd/lu/disks/lu_disks.h"
+#include "masterd/lu/parts/lu_instance.h"
+
+static WAITS int call(struct lu *lu, const char *node,
+		      struct rpc_request request, struct error *err)
+{
+	auto_json json_t *done = lu_call(lu, node, request, err);
+
+	return done == NULL ? -1 : 0;
+}
+
+static const json_t *again(struct lu *lu, const json_t *inst)
+{
+	return lu_keep(lu, config_get(lu->m->config, CONFIG_INSTANCE,
+				      inst_uuid(inst)));
+}
+
+/* --- a move --- */
+
+/* The other node that has copies, to be freed; NULL: none. */
+static char *copies_node(struct lu *lu, const json_t *inst)
+{
+	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
+
+	for (size_t i = 0; i < json_array_size(disks); i++) {
+		const json_t *disk = json_array_get(disks, i);
+		const json_t *nodes = disk_nodes(disk);
+
+		for (size_t k = 0; k < json_array_size(nodes); k++) {
+			const char *node =
+				json_string_value(json_array_get(nodes, k));
+
+			if (!template_is_pair(disk_dev_type(disk)) &&
+			    !str_eq(node, inst_primary_node(inst)))
+				return xstrdup(node);
+		}
+	}
+	return NULL;
+}
+
+static WAITS bool has_arrived(struct lu *lu, const json_t *inst)
+{
+	struct error ignored;
+	auto_json json_t *state =
+		lu_call(lu, inst_primary_node(inst),
+			rpc_instance_get_migration_status(
+				inst_rpc(lu, inst, NULL, NULL)),
+			&ignored);
+
+	return str_eq(json_str(state, "status", ""), "completed");
+}
+
+static WAITS int record_arrival(struct lu *lu, const json_t *inst,
+				const char *node, struct error *err)
+{
+	struct config *c = lu->m->config;
+	auto_json json_t *disks = config_instance_disks(c, inst);
+	json_t *changed = config_edit(inst);
+
+	for (size_t i = 0; i < json_array_size(disks); i++) {
+		json_t *disk = config_edit(json_array_get(disks, i));
+
+		/* The old copies are noted, to be removed by the next move. */
+		disk_set_nodes(disk, json_make("[s, s]", node,
+					       inst_primary_node(inst)));
+		config_put(c, CONFIG_DISK, disk);
+	}
+	inst_set_primary_node(changed, node);
+	config_put(c, CONFIG_INSTANCE, changed);
+	return config_commit(c, err);
+}
+
+static WAITS int take_over(struct lu *lu, const json_t *inst, const char *node,
+			   struct error *err)
+{
+	auto_free char *source = xstrdup(inst_primary_node(inst));
+
+	lu_feedback(lu, "* instance %s has arrived on node %s", inst_name(inst),
+		    lu_node_name(lu, node));
+	if (call(lu, source,
+		 rpc_instance_finalize_migration_src(
+			 inst_rpc(lu, inst, NULL, NULL), true, true),
+		 err) < 0 ||
+	    record_arrival(lu, inst, node, err) < 0)
+		return -1;
+	inst = again(lu, inst);
+	if (call(lu, node,
+		 rpc_instance_finalize_migration_dst(
+			 inst_rpc(lu, inst, NULL, NULL), "", true),
+		 err) < 0)
+		return -1;
+	disks_drop_copies(lu, inst);
+	return 0;
+}
+
+/* *ret_arrived: it is on the other node, with its own disks. */
+static WAITS int settle_move(struct lu *lu, const json_t *inst,
+			     bool *ret_arrived, struct error *err)
+{
+	auto_free char *node = copies_node(lu, inst);
+	auto_free char *source = xstrdup(inst_primary_node(inst));
+
+	*ret_arrived = false;
+	if (node == NULL)
+		return 0;
+	/* In this order: to ask for the state of a migration that waits for its
+	 * disks makes it go on. */
+	if (call(lu, source,
+		 rpc_instance_finalize_migration_src(
+			 inst_rpc(lu, inst, NULL, NULL), false, true),
+		 err) < 0) {
+		*ret_arrived = has_arrived(lu, inst);
+		return *ret_arrived ? take_over(lu, inst, node, err) : -1;
+	}
+	return call(lu, node,
+		    rpc_instance_finalize_migration_dst(
+			    inst_rpc(lu, inst, NULL, NULL), "", false),
+		    err);
+}
+
+/* --- disks --- */
+
+static WAITS int settle_disk(struct lu *lu, const struct live_copy *c,
+			     struct error *err)
+{
+	auto_json json_t *state =
+		lu_call(lu, c->node,
+			rpc_instance_mirror_status(
+				inst_rpc(lu, c->inst, NULL, NULL),
+				json_ref(json_array_get(c->disks, 0)),
+				(int64_t)c->first),
+			err);
+	bool other = str_eq(json_str(state, "uses", ""), "other");
+	bool copying = !str_eq(json_str(state, "status", ""), "none") ||
+		       json_bool(state, "open", false);
+	enum live_copy_use use;
+
+	if (state == NULL)
+		return -1;
+	if (!other)
+		return copying ? live_copy_end(lu, c, "cancel", err) : 0;
+	lu_feedback(lu,
+		    "* disk %zu: the instance uses another one than the "
+		    "recorded one",
+		    c->first);
+	if (live_copy_end(lu, c, "pivot", err) == 0)
+		return 0;
+	if (live_copy_run(lu, c, err) < 0)
+		return -1;
+	return live_copy_pivot(lu, c, &use, err);
+}
+
+WAITS int live_settle(struct lu *lu, const json_t *inst, struct error *err)
+{
+	auto_json json_t *disks = inst_rpc_disks(lu, inst);
+	auto_free char *node = xstrdup(inst_primary_node(inst));
+	bool can = false, arrived = false;
+
+	if (live_copy_can(lu, inst, &can, err) < 0)
+		return -1;
+	if (!can ||
+	    noderpc_is_ganetis(lu->m->rpc,
+			       config_get(lu->m->config, CONFIG_NODE, node)))
+		return 0;
+	if (settle_move(lu, inst, &arrived, err) < 0)
+		return -1;
+	for (size_t i = 0; i < json_array_size(disks) && !arrived; i++) {
+		auto_json json_t *one =
+			json_make("[O]", json_array_get(disks, i));
+		const struct live_copy copy = {
+			.inst = inst,
+			.node = node,
+			.disks = one,
+			.first = i,
+		};
+
+		if (settle_disk(lu, &copy, err) < 0)
+			return error_wrap(err,
+					  "Cannot end the copy of disk %zu of "
+					  "instance %s",
+					  i, inst_name(inst));
+	}
+	return 0;
+}
+
+WAITS void live_settle_later(struct lu *lu, const json_t *inst)
+{
+	struct error err;
+	uint64_t id;
+
+	if (recover_disks(lu->m->queue, inst_name(inst), &id, &err) < 0)
+		lu_warn(lu, "%s", err.text);
+	else
+		lu_warn(lu,
+			"Job %ju sees to it that instance %s uses the disks "
+			"that are recorded",
+			(uintmax_t)id, inst_name(inst));
+}
