@@ -124,12 +124,12 @@ test-xen: all deb
 
 # Volumes and mirrors on them.
 test-vm-disks: all
-	@$(PROVE) tests/vm/guest.t
-	@$(PROVE) tests/vm/disks.t
+	@IMAGE_WAIT_S=900 $(PROVE) tests/vm/guest.t
+	@IMAGE_WAIT_S=900 $(PROVE) tests/vm/disks.t
 
 # Debian's node daemon under our master, and ours under Ganeti's.
 test-vm-mixed: all
-	@$(PROVE) tests/vm/mixed.t
+	@IMAGE_WAIT_S=900 $(PROVE) tests/vm/mixed.t
 
 # The same with daemons that are killed and power that is cut, at random.
 ROUNDS ?= 30
