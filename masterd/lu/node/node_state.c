@@ -87,6 +87,10 @@ int node_check_version(struct lu *lu, const json_t *node, struct error *err)
 	auto_json json_t *version =
 		noderpc_call(lu->m->rpc, node, rpc_version(), err);
 
+	/* A connection that is kept from an earlier life of its daemon, which a
+	 * node that joins again has just ended, may be lost only now. */
+	if (version == NULL && !error_is(err, ECODE_REFUSED))
+		version = noderpc_call(lu->m->rpc, node, rpc_version(), err);
 	if (version == NULL) {
 		error_as(err, ERR_PREREQ, ECODE_ENVIRON);
 		return error_wrap(err,
