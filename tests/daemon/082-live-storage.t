@@ -233,7 +233,8 @@ succeeds "the node daemon dies at that moment" dies noded
 wait $waits
 is "$? $(template) $(uses node1)" "0 file file-storage" "the job waits for it, and ends well"
 submitted modify -t sharedfile --bandwidth-limit=1
-until_true 60 job_says 'copying 1 disk'
+copies() { [ "$(uses node1)" = "$both" ]; }
+until_true 60 copies
 "$BIN/gnt-vcluster" kill "$VC" node1 masterd
 is "$(uses node1)" "$both" "a copy is not ended by the master's death"
 succeeds "the next one" comes_back masterd
