@@ -12,7 +12,6 @@
 #include "masterd/lu/instance/move_mirror.h"
 #include "masterd/lu/parts/lu_balloon.h"
 #include "masterd/lu/parts/lu_instance.h"
-#include "masterd/rpc/noderpc.h"
 
 /* Status polls of a transfer: every 100 ms first, then every second. */
 #define POLL_FIRST_MS 100
