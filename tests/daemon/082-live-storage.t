@@ -209,6 +209,22 @@ succeeds "the next one takes over" comes_back masterd
 is "$(template) $(uses node1)" "sharedfile shared-file-storage" "and the machine the recorded disks"
 is "$(verified)" 0 "verify is content"
 succeeds "it goes on writing" writes node1
+# A migration alone is for gnt-instance migrate --cleanup to end.
+for at in '"migrate"' '"status": "completed"'; do
+    die_at node1 "$at" 1 masterd
+    submitted migrate -f -n node2
+    succeeds "the master dies in a migration ($at)" dies masterd
+    like "$(qmp node1 query-status)" '"running": false' "the machine stands still"
+    succeeds "the next one" comes_back masterd
+    succeeds "is told to clean up" m gnt-instance migrate --cleanup -f vm1
+    where=$(m gnt-instance list --no-headers -o pnode vm1)
+    succeeds "it goes on" writes "${where%%.*}"
+    is "$(cat "$(run node1)/pid/vm1" "$(run node2)/pid/vm1" 2>/dev/null | wc -l)" 1 "in one process"
+done
+is "$where" node2.example.com "where it arrived"
+succeeds "it comes back" m gnt-instance migrate -f -n node1 vm1
+succeeds "it goes on writing" writes node1
+pid=$(pid node1)
 die_at node1 block-job-complete 1 noded
 m gnt-instance modify -t file vm1 >"$guest/out" 2>&1 &
 waits=$!
@@ -217,7 +233,8 @@ succeeds "the node daemon dies at that moment" dies noded
 wait $waits
 is "$? $(template) $(uses node1)" "0 file file-storage" "the job waits for it, and ends well"
 submitted modify -t sharedfile --bandwidth-limit=1
-until_true 60 job_says 'copying 1 disk'
+copies() { [ "$(uses node1)" = "$both" ]; }
+until_true 60 copies
 "$BIN/gnt-vcluster" kill "$VC" node1 masterd
 is "$(uses node1)" "$both" "a copy is not ended by the master's death"
 succeeds "the next one" comes_back masterd
