@@ -210,9 +210,9 @@ Test(candidates, who_is_removed_votes_for_that)
 	got = sim_do(&s, json_make("{s:s, s:s}", "OP_ID", "OP_NODE_REMOVE",
 				   "node_name", s.nodes[1].name));
 	cr_assert_str_eq(got, "success");
-	later = sim_do(&s, json_make("{s:s, s:s, s:[s]}", "OP_ID",
-				     "OP_TAGS_SET", "kind", "cluster", "tags",
-				     "later"));
+	later = sim_do(&s,
+		       json_make("{s:s, s:s, s:[s]}", "OP_ID", "OP_TAGS_SET",
+				 "kind", "cluster", "tags", "later"));
 	cr_assert_str_eq(later, "success");
 	cr_assert_not(has_log(1));
 }
