@@ -149,7 +149,8 @@ static WAITS int make_master(struct role *r, struct error *err)
 	r->master = m;
 	m->end = on_master_end;
 	m->arg = r;
-	if (take_role(m, err) < 0)
+	if (take_role(m, err) < 0 || (config_complete(m->config) > 0 &&
+				      config_commit(m->config, err) < 0))
 		return -1;
 	if (m->role.failover) {
 		take_address(r, former);

@@ -406,6 +406,8 @@ const json_t *config_put(struct config *c, enum config_kind kind,
 		c->ssconf_dirty = true;
 	if (kind != CONFIG_FILTER) /* Ganeti's have no such members */
 		stamp(fresh, before, now);
+	if (kind == CONFIG_DISK)
+		config_stamp_volumes(fresh, now);
 	if (before != NULL)
 		config_index_leave(c, kind, before);
 	config_text_forget(c, kind, uuid);

@@ -185,6 +185,11 @@ void config_unbook_job(struct config *c, uint64_t job);
 const struct config_booking *config_bookings(const struct config *c,
 					     size_t *ret_n);
 
+/* Objects that were written without members that Ganeti's programs want are put
+ * with them; how many, to be committed.  Today these are the volumes below
+ * mirrors, which have a serial number and times of their own. */
+size_t config_complete(struct config *c);
+
 /* Make a copy to change and put: shallow, members are shared (replace them,
  * do not change them). */
 json_t *config_edit(const json_t *object);

@@ -8,6 +8,7 @@
 #include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "masterd/config/config.h"
+#include "masterd/config/config_private.h"
 
 /* The parts of a mirror's logical id. */
 enum { NODE_A, NODE_B, PORT, MINOR_A };
@@ -68,4 +69,62 @@ static void fill(const struct config *c, json_t *value, const char *uuid)
 void config_fill_devices(void *config, const json_t *node, json_t *args)
 {
 	fill(config, args, node_uuid(node));
+}
+
+/* --- the volumes below a mirror --- */
+
+static bool is_stamped(const json_t *volume)
+{
+	return disk_has_serial_no(volume) && disk_has_ctime(volume) &&
+	       disk_has_mtime(volume);
+}
+
+static bool are_stamped(const json_t *disk)
+{
+	const json_t *children = disk_children(disk);
+
+	for (size_t i = 0; i < json_array_size(children); i++)
+		if (!is_stamped(json_array_get(children, i)))
+			return false;
+	return true;
+}
+
+void config_stamp_volumes(json_t *disk, double now)
+{
+	const json_t *children = disk_children(disk);
+	json_t *list;
+
+	if (are_stamped(disk))
+		return;
+	list = json_array();
+	for (size_t i = 0; i < json_array_size(children); i++) {
+		json_t *volume =
+			json_copy(json_unconst(json_array_get(children, i)));
+
+		if (!disk_has_serial_no(volume))
+			disk_set_serial_no(volume, 1);
+		if (!disk_has_ctime(volume))
+			disk_set_ctime(volume, now);
+		if (!disk_has_mtime(volume))
+			disk_set_mtime(volume, now);
+		json_array_append_new(list, volume);
+	}
+	disk_set_children(disk, list);
+}
+
+size_t config_complete(struct config *c)
+{
+	auto_strv struct strv found = {0};
+	const char *uuid;
+	json_t *disk;
+
+	json_object_foreach (json_unconst(config_all(c, CONFIG_DISK)), uuid,
+			     disk)
+		if (!are_stamped(disk))
+			strv_add(&found, uuid);
+	for (size_t i = 0; i < found.n; i++)
+		config_put(c, CONFIG_DISK,
+			   config_edit(
+				   config_get(c, CONFIG_DISK, found.items[i])));
+	return found.n;
 }

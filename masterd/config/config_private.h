@@ -137,4 +137,10 @@ void config_booked_done(struct config *c);
 void config_networks_follow(struct config *c, const json_t *before,
 			    const json_t *after);
 
+/* --- config_devices.c --- */
+
+/* The volumes below a mirror get the members that all objects have, where they
+ * have none: Ganeti's luxid does not read a configuration without them. */
+void config_stamp_volumes(json_t *disk, double now);
+
 #endif

@@ -83,6 +83,30 @@ static json_t *op_params(const char *id, json_t *drbd STEALS)
 
 /* The cluster's values and, above them, the group's; the configuration keeps
  * the instance's disks without. */
+/* Ganeti's luxid reads no configuration in which the volumes below lack what
+ * each object has; those that were made without it get it. */
+Test(mirrors, volumes_below_have_the_members_of_objects)
+{
+	static const char *const members[] = {"serial_no", "ctime", "mtime"};
+	struct config *c = s.master->config;
+	json_t *old, *volume;
+
+	expect(op_mirrored("web1", NODE3), "success");
+	cr_expect_eq(config_complete(c), 0);
+	old = json_unconst(disk("web1", 0));
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+		volume = json_array_get(json_object_get(old, "children"), 1);
+		cr_assert_not_null(json_object_get(volume, members[i]), "%s",
+				   members[i]);
+		json_object_del(volume, members[i]);
+		cr_expect_eq(config_complete(c), 1);
+		old = json_unconst(disk("web1", 0));
+		volume = json_array_get(json_object_get(old, "children"), 1);
+		cr_expect_not_null(json_object_get(volume, members[i]), "%s",
+				   members[i]);
+	}
+}
+
 Test(mirrors, nodes_get_the_parameters_of_the_template)
 {
 	json_t *op = op_params("OP_GROUP_SET_PARAMS",
