@@ -540,16 +540,34 @@ static const struct check {
 	{"gluster-storage-path", true, check_gluster_path},
 };
 
+/* The keys that the master knows come beside ssh-setup, as Ganeti's node daemon
+ * takes two values there; here they are its third. */
+static json_t *with_ssh_keys(const json_t *asked)
+{
+	json_t *all = json_copy(json_unconst(asked));
+	const json_t *setup = json_get(asked, "ssh-setup");
+	const json_t *keys = json_get(asked, "ssh-public-keys");
+	json_t *list;
+
+	if (json_array_size(setup) != 2 || !json_is_object(keys))
+		return all;
+	list = json_copy(json_unconst(setup));
+	json_array_append(list, json_unconst(keys));
+	json_object_set_new(all, "ssh-setup", list);
+	return all;
+}
+
 /* Asked: {check: what}; hvparams: {hypervisor: parameters} or NULL. */
 static WAITS json_t *run_checks(struct call *c, const json_t *asked,
 				const json_t *hvparams)
 {
+	auto_json json_t *all = with_ssh_keys(asked);
 	json_t *result = json_object();
 	bool vm = !json_array_has_str(json_get(asked, "nonvmnodes"),
 				      c->paths->hostname);
 
 	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
-		const json_t *what = json_object_get(asked, checks[i].name);
+		const json_t *what = json_object_get(all, checks[i].name);
 		json_t *value;
 
 		if (what == NULL || (checks[i].vm && !vm))

@@ -9,8 +9,9 @@
 #include "noded/calls/calls.h"
 
 /* [[[uuid, name, candidate, capable, online], ...], key type, {uuid: [line]}]
- * -> sentences.  The last are the keys as the master knows them; without them
- * those in ganeti_pub_keys count. */
+ * -> sentences.  The last are the keys as the master knows them
+ * (ssh-public-keys of the request); without them those in ganeti_pub_keys
+ * count. */
 json_t *verify_ssh_setup(struct call *c, const json_t *what,
 			 const json_t *all_hvparams);
 

@@ -298,11 +298,12 @@ static json_t *verify(const char *keys)
 
 	return test_node_ok(
 		&node, "node_verify",
-		json_make("[{s:[[[s, s, b, b, b], [s, s, b, b, b]], s, o], "
+		json_make("[{s:[[[s, s, b, b, b], [s, s, b, b, b]], s], s:o, "
 			  "s:b}, s, {}]",
 			  "ssh-setup", "u1", me, 0, 1, 1, "u2", "n2", 1, 1, 1,
-			  "ecdsa", json_parse(keys, strlen(keys), &err),
-			  "ssh-clutter", 1, "cluster"));
+			  "ecdsa", "ssh-public-keys",
+			  json_parse(keys, strlen(keys), &err), "ssh-clutter",
+			  1, "cluster"));
 }
 
 static bool found(const json_t *answer, const char *check, const char *part)

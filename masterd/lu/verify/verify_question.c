@@ -234,9 +234,12 @@ static WAITS void add_ssh(struct verify_group *g, json_t *checks)
 		return;
 	json_object_set_new(
 		checks, "ssh-setup",
-		json_make("[o, s, o]", ssh_nodes(&g->lu),
-			  cluster_ssh_key_type(config_cluster(m->config)),
-			  ssh_keys_public(m->ssh_keys)));
+		json_make("[o, s]", ssh_nodes(&g->lu),
+			  cluster_ssh_key_type(config_cluster(m->config))));
+	/* Before the check that it belongs to: Ganeti's node daemon does not
+	 * know it. */
+	json_object_set_new(checks, "ssh-public-keys",
+			    ssh_keys_public(m->ssh_keys));
 	if (op->verify_clutter)
 		json_set_bool(checks, "ssh-clutter", true);
 }
