@@ -21,7 +21,7 @@
 #define LEND_US 10000000
 #define LEND_MS 100
 /* What is committed is known everywhere within a heartbeat or two. */
-#define APPLY_US 3000000
+#define APPLY_US 8000000
 /* Beside what running jobs may take. */
 #define ORDER_MS 15000u
 #define ASK_MS 5000u
