@@ -108,10 +108,13 @@ static void on_quit(void *arg, bool again)
 	struct sim_node *n = arg;
 
 	(void)again; /* its node daemon starts it */
-	if (!n->masterd.stopping) {
-		n->masterd.stopping = true;
+	if (n->masterd.stopping)
+		return;
+	n->masterd.stopping = true;
+	if (n->begun)
 		spawn_in(n, "stop", stop_task, n);
-	}
+	else
+		role_hurry(n->role); /* masterd_task() ends it */
 }
 
 static void on_cut(void *arg)
