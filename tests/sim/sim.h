@@ -53,6 +53,7 @@ struct sim_node {
 			      */
 	unsigned n_requests; /* that it answers now */
 	bool begun;	     /* it stands by or serves */
+	bool quits;	     /* it ends by itself */
 	const struct strv *drop; /* its next one leaves these behind */
 	bool no_voting;		 /* its next one is started so */
 	struct noderpc_transport transport;

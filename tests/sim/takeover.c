@@ -110,11 +110,8 @@ static void on_quit(void *arg, bool again)
 	(void)again; /* its node daemon starts it */
 	if (n->masterd.stopping)
 		return;
-	n->masterd.stopping = true;
-	if (n->begun)
-		spawn_in(n, "stop", stop_task, n);
-	else
-		role_hurry(n->role); /* masterd_task() ends it */
+	n->masterd.stopping = n->quits = true;
+	spawn_in(n, "stop", stop_task, n);
 }
 
 static void on_cut(void *arg)
@@ -137,6 +134,7 @@ static void masterd_task(void *arg)
 	struct error err;
 	int rc;
 
+	n->quits = false;
 	n->transport = sim_transport(n);
 	n->role = role_create(&(struct role_config){
 		.disk = &n->disk.disk,
@@ -161,8 +159,9 @@ static void masterd_task(void *arg)
 		log_info("%s does not become master: %s", n->name, err.text);
 	if (!n->masterd.stopping && rc == 0)
 		return;
-	n->masterd.stopping = true; /* once */
-	stop_task(n);
+	n->masterd.stopping = true;
+	if (!n->quits) /* else on_quit() has begun to */
+		stop_task(n);
 }
 
 static void start_masterd(struct sim_node *n, enum role_mode mode)
