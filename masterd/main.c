@@ -10,6 +10,7 @@
 
 #include "gantry-config.h"
 #include "lib/base/array.h"
+#include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/base/pulse.h"
@@ -39,6 +40,7 @@
 /* How long a daemon that stands by may take to end. */
 #define MAKE_WAY_MS 10000u
 #define MAKE_WAY_POLL_US 10000
+#define BEGIN_POLL_US 100000
 /* Candidates that do not answer are waited for. */
 #define MAY_DROP_MS 60000u
 #define MAKE_WAY_TRIES 2000
@@ -440,8 +442,13 @@ static WAITS void end_master(void *arg)
 {
 	struct masterd *md = arg;
 
-	while (md->beginning)
-		cond_wait(&md->begun);
+	while (md->beginning) {
+		if (md->role != NULL)
+			role_stop_promotion(md->role);
+		if (md->beginning)
+			cond_wait_until(&md->begun,
+					clock_mono_us() + BEGIN_POLL_US);
+	}
 	stop_serving(md);
 	relay_stop(md->relay);
 	role_stop(md->role);

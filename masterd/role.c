@@ -295,12 +295,17 @@ static WAITS void wait_while(struct role *r, bool (*busy)(const struct role *))
 	}
 }
 
+void role_stop_promotion(struct role *r)
+{
+	role_hurry(r);
+	wait_while(r, is_promoting);
+}
+
 void role_stop(struct role *r)
 {
 	bool over = r->over;
 
-	role_hurry(r);
-	wait_while(r, is_promoting);
+	role_stop_promotion(r);
 	wait_while(r, is_tidying);
 	if (r->master != NULL && !over) {
 		task_spawn("finish", finish_task, r);

@@ -77,6 +77,11 @@ bool role_parcel(struct role *r, const void *data, size_t len,
 WAITS char *role_order(struct role *r, const char *data, size_t len);
 /* role_begin() is to give up.  Does not wait. */
 void role_hurry(struct role *r);
+/* The same, while it runs: a node that is being made the master gets so long as
+ * others follow it.  Where what that records never can be committed, it ends
+ * without it (end() of the configuration).  Returns when no master is being
+ * made, which may be before role_begin() does. */
+WAITS void role_stop_promotion(struct role *r);
 /* End in order: running jobs end, all is written.  Not before role_begin() has
  * returned. */
 WAITS void role_stop(struct role *r);

@@ -80,10 +80,16 @@ static void on_close(void *arg)
 	forget_master(arg);
 }
 
-static void stop_task(void *arg)
+/* As the daemon does it: what has not begun yet is waited for. */
+static WAITS void stop_task(void *arg)
 {
 	struct sim_node *n = arg;
 
+	while (!n->begun) {
+		role_stop_promotion(n->role);
+		if (!n->begun)
+			task_sleep(POLL_MS);
+	}
 	forget_master(n);
 	role_stop(n->role);
 	if (n->n_requests == 0) /* else it goes with the process */
