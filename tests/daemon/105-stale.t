@@ -18,10 +18,11 @@ changes() { # FROM TO: that many changes of the configuration
 vote() { grep -q 'has 5 voters' "$(root node1)/var/log/ganeti/master-daemon.log"; }
 until_true 30 vote
 
-# node5 is away while the configuration changes; then only nodes that have not
-# seen the changes are left beside it.
-vc stop "$VC" node5
+# node5 is away while the configuration changes, and then only a node that has not
+# seen the changes either is left beside it: one that went before, as otherwise
+# that one could have something newer.
 vc stop "$VC" node4
+vc stop "$VC" node5
 succeeds "100 changes" changes 1 100
 vc kill "$VC" node1
 vc kill "$VC" node2
