@@ -5,11 +5,14 @@
  * likely. */
 #include "lib/base/random.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+
+#include "lib/base/str.h"
 
 static bool seeded;
 static uint64_t state;
@@ -46,6 +49,16 @@ void random_bytes(void *ret_data, size_t n)
 		p += k;
 		n -= k;
 	}
+}
+
+void random_hex(char *ret, size_t n)
+{
+	unsigned char bytes[RANDOM_HEX_MAX];
+
+	assert(n <= sizeof(bytes));
+	random_bytes(bytes, n);
+	str_hex(ret, bytes, n);
+	explicit_bzero(bytes, n);
 }
 
 uint64_t random_below(uint64_t limit)

@@ -11,6 +11,11 @@
  * seed. */
 void random_bytes(void *ret_data, size_t n);
 
+/* The same as text, two hexadecimal digits for each of n bytes, and NUL; n is
+ * at most RANDOM_HEX_MAX. */
+#define RANDOM_HEX_MAX 64
+void random_hex(char *ret, size_t n);
+
 /* A number from 0 to limit - 1, each equally likely; limit > 0. */
 uint64_t random_below(uint64_t limit);
 

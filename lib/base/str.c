@@ -398,16 +398,23 @@ void str_repair_utf8(char *s)
 	}
 }
 
-char *str_from_bytes(const void *data, size_t len)
+void str_hex(char *ret, const void *data, size_t len)
 {
 	static const char digits[] = "0123456789abcdef";
 	const unsigned char *bytes = data;
-	char *hex = xalloc(2 * len + 1);
 
 	for (size_t i = 0; i < len; i++) {
-		hex[2 * i] = digits[bytes[i] >> 4];
-		hex[2 * i + 1] = digits[bytes[i] & 15];
+		*ret++ = digits[bytes[i] >> 4];
+		*ret++ = digits[bytes[i] & 15];
 	}
+	*ret = '\0';
+}
+
+char *str_from_bytes(const void *data, size_t len)
+{
+	char *hex = xalloc(2 * len + 1);
+
+	str_hex(hex, data, len);
 	return hex;
 }
 

@@ -96,7 +96,10 @@ char *str_lower(const char *s);
 /* The first three bytes of a MAC address, lower case: "aa:00:00". */
 bool str_valid_mac_prefix(const char *s);
 
-/* Two lower case hexadecimal digits for each byte; to be freed. */
+/* Write two lower case hexadecimal digits for each byte, and NUL: 2 * len + 1
+ * characters. */
+void str_hex(char *ret, const void *data, size_t len);
+/* The same; to be freed. */
 char *str_from_bytes(const void *data, size_t len);
 /* The bytes of such digits, to be freed; NULL: they are none. */
 char *str_to_bytes(const char *hex, size_t len, size_t *ret_len);

@@ -49,8 +49,7 @@ static json_t *file_sha1(const char *file)
 	if (data == NULL ||
 	    gnutls_hash_fast(GNUTLS_DIG_SHA1, data, len, digest) < 0)
 		return NULL;
-	for (size_t i = 0; i < SHA1_LEN; i++)
-		snprintf(text + 2 * i, 3, "%02x", digest[i]);
+	str_hex(text, digest, SHA1_LEN);
 	return json_string(text);
 }
 

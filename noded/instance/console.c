@@ -135,19 +135,6 @@ static int connect_to(const char *path, struct error *err)
 	return refused(path, fd, err);
 }
 
-static void make_id(char ret[2 * ID_BYTES + 1])
-{
-	static const char digits[] = "0123456789abcdef";
-	unsigned char bytes[ID_BYTES];
-
-	random_bytes(bytes, sizeof(bytes));
-	for (size_t i = 0; i < ID_BYTES; i++) {
-		ret[2 * i] = digits[bytes[i] >> 4];
-		ret[2 * i + 1] = digits[bytes[i] & 15];
-	}
-	ret[2 * ID_BYTES] = '\0';
-}
-
 char *console_open(struct list *consoles, const char *path, struct error *err)
 {
 	struct console *c;
@@ -164,7 +151,7 @@ char *console_open(struct list *consoles, const char *path, struct error *err)
 		return NULL;
 	c = xalloc(sizeof(*c));
 	c->fd = fd;
-	make_id(c->id);
+	random_hex(c->id, ID_BYTES);
 	list_init(&c->link);
 	list_append(consoles, &c->link);
 	rest(c);

@@ -153,13 +153,7 @@ static bool verify_ha1(const char *name, const char *password, const char *hash)
 	bool good = gnutls_hash_fast(GNUTLS_DIG_MD5, text, strlen(text),
 				     digest) == 0;
 
-	for (size_t i = 0; i < MD5_BYTES; i++) {
-		static const char digits[] = "0123456789abcdef";
-
-		hex[2 * i] = digits[digest[i] >> 4];
-		hex[2 * i + 1] = digits[digest[i] & 15];
-	}
-	hex[2 * MD5_BYTES] = '\0';
+	str_hex(hex, digest, MD5_BYTES);
 	gnutls_memset(text, 0, strlen(text));
 	return good && is_equal(hex, lower);
 }

@@ -30,19 +30,6 @@ void tickets_done(struct tickets *t)
 	pthread_mutex_destroy(&t->lock);
 }
 
-static void make_secret(char ret[TICKET_HEX])
-{
-	static const char digits[] = "0123456789abcdef";
-	unsigned char bytes[TICKET_BYTES];
-
-	random_bytes(bytes, sizeof(bytes));
-	for (size_t i = 0; i < TICKET_BYTES; i++) {
-		ret[2 * i] = digits[bytes[i] >> 4];
-		ret[2 * i + 1] = digits[bytes[i] & 15];
-	}
-	ret[TICKET_HEX - 1] = '\0';
-}
-
 /* The one that ends first; a free place has no end at all. */
 static struct ticket *oldest(struct tickets *t)
 {
@@ -59,7 +46,7 @@ void tickets_give(struct tickets *t, const char *instance, const char *kind,
 {
 	struct ticket *place;
 
-	make_secret(ret_secret);
+	random_hex(ret_secret, TICKET_BYTES);
 	pthread_mutex_lock(&t->lock);
 	place = oldest(t);
 	forget(place);

@@ -4,7 +4,8 @@
 
 #include <assert.h>
 #include <gnutls/crypto.h>
-#include <stdio.h>
+
+#include "lib/base/str.h"
 
 void hash_hex(const void *data, size_t len, char ret[HASH_HEX])
 {
@@ -13,6 +14,5 @@ void hash_hex(const void *data, size_t len, char ret[HASH_HEX])
 
 	assert(rc == 0);
 	(void)rc;
-	for (size_t i = 0; i < sizeof(digest); i++)
-		snprintf(ret + 2 * i, 3, "%02x", digest[i]);
+	str_hex(ret, digest, sizeof(digest));
 }

@@ -232,16 +232,14 @@ int token_check(struct request *q, const json_t *token, struct error *err)
 
 char *token_new(char ret_hash[HASH_HEX])
 {
-	unsigned char bytes[TOKEN_BYTES];
-	struct buf b = {0};
+	char secret[2 * TOKEN_BYTES + 1];
+	char *token;
 
-	random_bytes(bytes, sizeof(bytes));
-	buf_adds(&b, TOKEN_PREFIX);
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		buf_addf(&b, "%02x", bytes[i]);
-	explicit_bzero(bytes, sizeof(bytes));
-	hash_hex(b.data, b.len, ret_hash);
-	return buf_steal(&b);
+	random_hex(secret, TOKEN_BYTES);
+	token = xprintf(TOKEN_PREFIX "%s", secret);
+	explicit_bzero(secret, sizeof(secret));
+	hash_hex(token, strlen(token), ret_hash);
+	return token;
 }
 
 /* The hash alone is no secret to the master's node, but to pages of others. */

@@ -32,8 +32,7 @@ static void hash(const char *text, size_t len, char ret[HEX_SIZE])
 	int rc = gnutls_hash_fast(GNUTLS_DIG_SHA256, text, len, bytes);
 
 	assert(rc == 0);
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		snprintf(&ret[2 * i], 3, "%02x", bytes[i]);
+	str_hex(ret, bytes, sizeof(bytes));
 }
 
 static int64_t written_ns(struct disk *disk, const struct paths *paths)

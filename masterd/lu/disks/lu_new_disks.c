@@ -161,12 +161,9 @@ static json_t *volumes(struct lu *lu, const struct new_disk *new,
 
 static char *new_secret(void)
 {
-	unsigned char bytes[DRBD_SECRET_BYTES];
 	char text[2 * DRBD_SECRET_BYTES + 1];
 
-	random_bytes(bytes, sizeof(bytes));
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		snprintf(&text[2 * i], 3, "%02x", bytes[i]);
+	random_hex(text, DRBD_SECRET_BYTES);
 	return xstrdup(text);
 }
 

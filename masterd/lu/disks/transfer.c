@@ -285,15 +285,6 @@ static WAITS void clean_side(struct run *r, struct side *s)
 	json_decref(s->status);
 }
 
-static void make_magic(char *ret)
-{
-	unsigned char random[MAGIC_BYTES];
-
-	random_bytes(random, sizeof(random));
-	for (size_t i = 0; i < sizeof(random); i++)
-		snprintf(ret + 2 * i, 3, "%02x", random[i]);
-}
-
 /* Both ends are the disk itself or a file, and no scripts. */
 static bool has_plain_ends(const struct transfer *t)
 {
@@ -351,7 +342,7 @@ int transfer_run(struct lu *lu, const struct transfer *t, struct error *err)
 	};
 	int rc;
 
-	make_magic(r.magic);
+	random_hex(r.magic, MAGIC_BYTES);
 	r.sparse = can_be_sparse(lu, t);
 	find_brake(&r);
 	lu_feedback(lu, "Exporting disk/%zu from %s to %s", t->index,

@@ -30,20 +30,6 @@
 
 /* --- keys --- */
 
-static void make_key(char ret_hex[2 * KEY_LEN + 1])
-{
-	static const char digits[] = "0123456789abcdef";
-	unsigned char bytes[KEY_LEN];
-
-	random_bytes(bytes, sizeof(bytes));
-	for (size_t i = 0; i < KEY_LEN; i++) {
-		ret_hex[2 * i] = digits[bytes[i] >> 4];
-		ret_hex[2 * i + 1] = digits[bytes[i] & 15];
-	}
-	ret_hex[2 * KEY_LEN] = '\0';
-	explicit_bzero(bytes, sizeof(bytes));
-}
-
 /* The folder, and as the process sees it; both to be freed. */
 struct key_folder {
 	char *here, *there;
@@ -208,8 +194,8 @@ json_t *kvm_mirror_serve(const struct paths *p, const json_t *instance,
 	auto_free char *text = xprintf("%jd", (intmax_t)port);
 	char key[2 * KEY_LEN + 1], token[2 * KEY_LEN + 1];
 
-	make_key(key);
-	make_key(token);
+	random_hex(key, KEY_LEN);
+	random_hex(token, KEY_LEN);
 	kvm_nbd_stop(p, name); /* of an earlier call */
 	if (give_key(p, name, SERVER_KEY, true, key, err) < 0 ||
 	    kvm_order(p, name, "nbd-server-start",
