@@ -32,27 +32,6 @@ static const json_t *again(struct lu *lu, const json_t *inst)
 
 /* --- a move --- */
 
-/* The other node that has copies, to be freed; NULL: none. */
-static char *copies_node(struct lu *lu, const json_t *inst)
-{
-	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
-
-	for (size_t i = 0; i < json_array_size(disks); i++) {
-		const json_t *disk = json_array_get(disks, i);
-		const json_t *nodes = disk_nodes(disk);
-
-		for (size_t k = 0; k < json_array_size(nodes); k++) {
-			const char *node =
-				json_string_value(json_array_get(nodes, k));
-
-			if (!template_is_pair(disk_dev_type(disk)) &&
-			    !str_eq(node, inst_primary_node(inst)))
-				return xstrdup(node);
-		}
-	}
-	return NULL;
-}
-
 static WAITS bool has_arrived(struct lu *lu, const json_t *inst)
 {
 	struct error ignored;
@@ -112,12 +91,16 @@ static WAITS int take_over(struct lu *lu, const json_t *inst, const char *node,
 static WAITS int settle_move(struct lu *lu, const json_t *inst,
 			     bool *ret_arrived, struct error *err)
 {
-	auto_free char *node = copies_node(lu, inst);
+	auto_json json_t *all = config_instance_disks(lu->m->config, inst);
+	auto_strv struct strv nodes = {0};
 	auto_free char *source = xstrdup(inst_primary_node(inst));
+	const char *node;
 
 	*ret_arrived = false;
-	if (node == NULL)
+	disks_copy_nodes(inst, all, &nodes);
+	if (nodes.n == 0)
 		return 0;
+	node = nodes.items[0]; /* one move at a time leaves some */
 	/* In this order: to ask for the state of a migration that waits for its
 	 * disks makes it go on. */
 	if (call(lu, source,

@@ -67,6 +67,10 @@ WAITS int disks_remove_on(struct lu *lu, const json_t *disks,
 WAITS int disks_note_copy(struct lu *lu, const json_t *inst,
 			  const char *node_uuid, struct error *err);
 WAITS void disks_drop_copies(struct lu *lu, const json_t *inst);
+/* The UUIDs of the other nodes that have copies of the instance's disks
+ * (config_instance_disks()); *ret is empty or has some already. */
+void disks_copy_nodes(const json_t *inst, const json_t *disks,
+		      struct strv *ret);
 /* Activate its disks on the node (NULL: its primary), mirrors on both nodes;
  * deactivate them on the node, or everywhere when NULL. */
 WAITS int disks_start(struct lu *lu, const json_t *inst, const char *node_uuid,

@@ -31,9 +31,7 @@ static bool is_mirrored(const json_t *disk)
 	return template_is_pair(disk_dev_type(disk));
 }
 
-/* The other nodes that have copies. */
-static void find_nodes(const json_t *inst, const json_t *disks,
-		       struct strv *ret)
+void disks_copy_nodes(const json_t *inst, const json_t *disks, struct strv *ret)
 {
 	for (size_t i = 0; i < json_array_size(disks); i++) {
 		const json_t *disk = json_array_get(disks, i);
@@ -92,7 +90,7 @@ void disks_drop_copies(struct lu *lu, const json_t *inst)
 	auto_strv struct strv nodes = {0};
 	struct error err;
 
-	find_nodes(inst, disks, &nodes);
+	disks_copy_nodes(inst, disks, &nodes);
 	for (size_t i = 0; i < nodes.n; i++) {
 		auto_json json_t *copies =
 			copies_on(lu, inst, disks, nodes.items[i]);
