@@ -43,26 +43,8 @@ like "$(python3 "$guest/console.py" "$run/ctrl/vm1.serial" 2>&1)" \
     'guest is up' "the guest boots"
 
 # qmp COMMAND [ARGUMENTS]: what the running machine answers
-cat >"$guest/qmp.py" <<'END'
-import json, socket, sys
-s = socket.socket(socket.AF_UNIX)
-s.connect(sys.argv[1])
-s.settimeout(20)
-f = s.makefile("rw")
-f.readline()
-for c in ["qmp_capabilities"] + sys.argv[2:3]:
-    m = {"execute": c}
-    if c != "qmp_capabilities" and len(sys.argv) > 3:
-        m["arguments"] = json.loads(sys.argv[3])
-    f.write(json.dumps(m) + "\n")
-    f.flush()
-    while True:
-        r = json.loads(f.readline())
-        if "return" in r or "error" in r:
-            break
-print(json.dumps(r.get("return", r)))
-END
-qmp() { python3 "$guest/qmp.py" "$run/ctrl/vm1.qmp" "$@"; }
+qmp_py=$(dirname "$0")/qmp.py
+qmp() { python3 "$qmp_py" "$run/ctrl/vm1.qmp" "$@"; }
 # devices KIND: how many of these it has
 devices() {
     qmp qom-list '{"path": "/machine/peripheral"}' | grep -o "\"$1-[0-9a-f-]*" |
@@ -258,7 +240,7 @@ if command -v qemu-nbd >/dev/null && [ -w /dev/fuse ]; then
     is "$(status vm2)" running "it runs on"
     succeeds "it grows meanwhile" m gnt-instance grow-disk vm2 0 8m
     like "$(qemu-img info -U --output=json "$image")" '"virtual-size": 16777216' "inside"
-    like "$(python3 "$guest/qmp.py" "$run/ctrl/vm2.qmp" query-block)" \
+    like "$(python3 "$qmp_py" "$run/ctrl/vm2.qmp" query-block)" \
         '"virtual-size": 16777216' "as the guest sees"
     succeeds "remove" m gnt-instance remove -f --shutdown-timeout 1 vm2
 fi

@@ -62,29 +62,10 @@ whole() {
 }
 
 # qmp NODE COMMAND [ARGUMENTS]: what the running machine answers
-cat >"$guest/qmp.py" <<'END'
-import json, socket, sys
-s = socket.socket(socket.AF_UNIX)
-s.connect(sys.argv[1])
-s.settimeout(20)
-f = s.makefile("rw")
-f.readline()
-for c in ["qmp_capabilities"] + sys.argv[2:3]:
-    m = {"execute": c}
-    if c != "qmp_capabilities" and len(sys.argv) > 3:
-        m["arguments"] = json.loads(sys.argv[3])
-    f.write(json.dumps(m) + "\n")
-    f.flush()
-    while True:
-        r = json.loads(f.readline())
-        if "return" in r or "error" in r:
-            break
-print(json.dumps(r.get("return", r)))
-END
 qmp() {
     qmp_node=$1
     shift
-    python3 "$guest/qmp.py" "$(run "$qmp_node")/ctrl/vm1.qmp" "$@"
+    python3 "$(dirname "$0")/qmp.py" "$(run "$qmp_node")/ctrl/vm1.qmp" "$@"
 }
 # uses NODE: in which folders the files are that the machine has open
 uses() {
