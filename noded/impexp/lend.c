@@ -17,7 +17,9 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -85,15 +87,15 @@ static char *drive(const char *image, bool writable)
 
 /* The socket, from the open folder of `at`: the kernel takes short paths only,
  * qemu-nbd absolute ones. */
-static char *socket_of(const char *at)
+static char *socket_of(const char *at, int folder_fd)
 {
-	return xprintf("/proc/self/fd/%d%s.nbd", FOLDER_FD, strrchr(at, '/'));
+	return xprintf("/proc/self/fd/%d%s.nbd", folder_fd, strrchr(at, '/'));
 }
 
 /* The same of what qemu-nbd opens. */
 static char *nbd_drive(const char *at)
 {
-	auto_free char *socket = socket_of(at);
+	auto_free char *socket = socket_of(at, FOLDER_FD);
 	auto_json json_t *node =
 		json_make("{s:s, s:s, s:b, s:{s:s, s:s}}", "driver", "nbd",
 			  "node-name", "disk", "read-only", 1, "server", "type",
@@ -172,7 +174,7 @@ static int did_not_begin(const char *image, const char *at, struct error *err)
 /* --persistent: it would end with the first connection, which may be a look. */
 static void run_nbd(const char *image, const char *snapshot, const char *at)
 {
-	auto_free char *socket = socket_of(at);
+	auto_free char *socket = socket_of(at, FOLDER_FD);
 	auto_free char *name = xprintf("snapshot.name=%s", snapshot);
 	auto_json json_t *node = json_make("{s:s, s:b, s:{s:s, s:s}}", "driver",
 					   "qcow2", "force-share", 1, "file",
@@ -188,16 +190,45 @@ static void run_nbd(const char *image, const char *snapshot, const char *at)
 	_exit(1);
 }
 
-/* Wait for the file that says that the process is ready. */
-static int wait_file(const char *image, const char *at, const char *ending,
-		     pid_t pid, struct error *err)
+static bool is_shown(const char *at)
 {
-	auto_free char *file = beside(at, ending);
+	auto_free char *file = beside(at, ".pid");
 
+	return fs_exists(file);
+}
+
+/* The socket is there before anybody listens at it. */
+static bool is_served(const char *at)
+{
+	auto_free char *folder = xstrndup(at, (size_t)(strrchr(at, '/') - at));
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	auto_free char *path = socket_of(at, folder_fd);
+	bool served = false;
+
+	if (folder_fd >= 0 && fd >= 0 &&
+	    strlen(path) < sizeof(address.sun_path)) {
+		memcpy(address.sun_path, path, strlen(path) + 1);
+		served = connect(fd, (const void *)&address, sizeof(address)) ==
+			 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	if (folder_fd >= 0)
+		close(folder_fd);
+	return served;
+}
+
+/* Wait until the process is ready. */
+static int wait_ready(const char *image, const char *at,
+		      bool (*ready)(const char *at), pid_t pid,
+		      struct error *err)
+{
 	for (int waited = 0; waited < BEGIN_MS; waited += POLL_MS) {
 		if (waitpid(pid, NULL, WNOHANG) == pid)
 			return did_not_begin(image, at, err);
-		if (fs_exists(file))
+		if (ready(at))
 			return 0;
 		pause_ms(POLL_MS);
 	}
@@ -218,7 +249,7 @@ static int begin_nbd(const char *image, const char *snapshot, struct lend *l,
 				 "Cannot start a "
 				 "process: %s",
 				 strerror(errno));
-	if (wait_file(image, l->at, ".nbd", pid, err) < 0)
+	if (wait_ready(image, l->at, is_served, pid, err) < 0)
 		return -1;
 	l->nbd = pid;
 	return 0;
@@ -238,7 +269,7 @@ static int begin_daemon(const char *image, bool writable, struct lend *l,
 				 "Cannot start a "
 				 "process: %s",
 				 strerror(errno));
-	if (wait_file(image, l->at, ".pid", pid, err) < 0)
+	if (wait_ready(image, l->at, is_shown, pid, err) < 0)
 		return -1;
 	l->pid = pid;
 	return 0;
@@ -279,7 +310,7 @@ static int wait_ended(pid_t pid)
 }
 
 /* A process that may not be; how it ended. */
-static int end_one(pid_t *pid)
+static int end_daemon(pid_t *pid)
 {
 	int status;
 
@@ -291,6 +322,16 @@ static int end_one(pid_t *pid)
 	return status;
 }
 
+/* It only reads.  SIGTERM is lost while it begins, and then it never ends. */
+static void end_nbd(pid_t *pid)
+{
+	if (*pid == 0)
+		return;
+	kill(*pid, SIGKILL);
+	waitpid(*pid, NULL, 0);
+	*pid = 0;
+}
+
 int lend_end(struct lend *l, struct error *err)
 {
 	auto_free char *at = steal(&l->at);
@@ -298,8 +339,8 @@ int lend_end(struct lend *l, struct error *err)
 
 	if (at == NULL)
 		return 0;
-	status = end_one(&l->pid);
-	end_one(&l->nbd);	 /* it only reads */
+	status = end_daemon(&l->pid);
+	end_nbd(&l->nbd);
 	umount2(at, MNT_DETACH); /* where it could not */
 	forget_files(at);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
