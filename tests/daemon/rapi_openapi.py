@@ -178,15 +178,11 @@ def main():
     valid(document, operations)
     wrong, odd = [], []
     for path, method, op in operations:
-        if path == "/2/os":
-            continue  # runs a job for everybody who asks
         target = re.sub(r"{(job|disk)}", "1", path)
         target = re.sub(r"{instance}", "inst1.example.com", target)
         target = re.sub(r"{node}", "node1.example.com", target)
         target = re.sub(r"{group}", "default", target)
         target = re.sub(r"{\w+}", "nosuch", target)
-        if target.endswith("/info"):
-            continue  # the same
         status, kind = ask(address, method, target)
         secure = "security" in op
         if status == 501 or (status == 401) != secure:
