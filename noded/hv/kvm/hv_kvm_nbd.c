@@ -80,7 +80,7 @@ static int write_key(const struct paths *p, const char *name,
 	if (fs_mkdirs(above, FOLDER_ABOVE_MODE, err) < 0 ||
 	    fs_mkdirs(folder, FOLDER_MODE, err) < 0)
 		return -1;
-	if (chown(folder, owner.uid, owner.gid) < 0)
+	if (lchown(folder, owner.uid, owner.gid) < 0)
 		return error_set(err, ERR_HYPERVISOR, NULL,
 				 "Cannot give %s to its process: %s", folder,
 				 strerror(errno));
