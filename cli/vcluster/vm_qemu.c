@@ -189,8 +189,7 @@ static void add_nics(const struct vcluster *v, const struct vcluster_node *node,
 	add(argv, "-device", "virtio-net-pci,netdev=admin,romfile=");
 }
 
-/* The words of a kernel of a node.  The TSC of an emulated processor on a busy
- * machine runs wrong now and then. */
+/* What the kernel of a node is told, with Xen below it or not. */
 #define KERNEL_WORDS                                                           \
 	"quiet panic=-1 mitigations=off random.trust_cpu=on apparmor=0 "       \
 	"net.ifnames=0"
@@ -214,6 +213,8 @@ static void add_xen(const struct vcluster *v, struct strv *argv)
 	add(argv, "-initrd", files);
 }
 
+/* The TSC of an emulated processor on a busy machine runs wrong now and then:
+ * so the clock is another one. */
 static void add_kernel(const struct vcluster *v, struct strv *argv)
 {
 	auto_free char *kernel = xprintf("%s/vmlinuz", v->image);
