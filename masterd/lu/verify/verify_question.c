@@ -236,8 +236,8 @@ static WAITS void add_ssh(struct verify_group *g, json_t *checks)
 		checks, "ssh-setup",
 		json_make("[o, s]", ssh_nodes(&g->lu),
 			  cluster_ssh_key_type(config_cluster(m->config))));
-	/* Before the check that it belongs to: Ganeti's node daemon does not
-	 * know it. */
+	/* Not a third value of that: Ganeti's node daemon takes two, and passes
+	 * over checks that it does not know. */
 	json_object_set_new(checks, "ssh-public-keys",
 			    ssh_keys_public(m->ssh_keys));
 	if (op->verify_clutter)
