@@ -30,11 +30,17 @@
 
 /* --- who it is to be --- */
 
+/* Whether a candidate's node can have a part of the log. */
+static bool serves_log(const struct quorum_candidate *c)
+{
+	return c->online && !c->ganetis;
+}
+
 static bool is_candidate(struct quorum *q, uint64_t id)
 {
 	const struct quorum_candidate *c = quorum_candidate_of(q, id);
 
-	return id == q->me.id || (c != NULL && c->online);
+	return id == q->me.id || (c != NULL && serves_log(c));
 }
 
 static bool is_up_to_date(const struct quorum *q,
@@ -49,12 +55,14 @@ static bool is_up_to_date(const struct quorum *q,
 }
 
 /* Whether a member that is no candidate any more could keep its vote: its node
- * is there, as far as the configuration says. */
+ * is there, as far as the configuration says, and serves the log. */
 static bool may_stay(struct quorum *q, uint64_t id)
 {
+	const struct quorum_candidate *c = quorum_candidate_of(q, id);
 	auto_json json_t *node = quorum_configured(q, id);
 
-	return node != NULL && !node_offline(node);
+	return node != NULL && !node_offline(node) &&
+	       (c == NULL || !c->ganetis);
 }
 
 static size_t count_silent(const struct consensus_status *now,
@@ -97,7 +105,7 @@ static void keep_former(struct quorum *q, const struct consensus_status *now,
 	size_t n = 1;
 
 	for (size_t i = 0; i < q->n_candidates; i++)
-		n += q->candidates[i].online &&
+		n += serves_log(&q->candidates[i]) &&
 		     q->candidates[i].hash != q->me.id >> QUORUM_LIFE_BITS;
 	keep_some(q, now, false, n, wanted, able);
 	keep_some(q, now, true, n, wanted, able);
@@ -242,6 +250,24 @@ struct seeing {
 	json_t *node;
 };
 
+/* Whether a candidate that did not answer as a server runs Ganeti's node
+ * daemon, which may have been started in place of ours: then it is no member,
+ * so that nothing waits for it.  One that says nothing at all is what it was.
+ */
+static WAITS void ask_whose(struct quorum *q, uint64_t hash, const json_t *node)
+{
+	bool ganetis = noderpc_is_ganetis(q->rpc, node);
+	struct quorum_candidate *c =
+		quorum_candidate_of(q, hash << QUORUM_LIFE_BITS);
+
+	if (c == NULL || c->ganetis || !ganetis)
+		return;
+	c->ganetis = true;
+	log_warning("Node %s runs Ganeti's node daemon: it takes no part in "
+		    "the log of the cluster until gantry-noded runs there",
+		    quorum_candidate_name(c));
+}
+
 /* Does it have the number by which it is known?  While it is asked, its master
  * daemon may be started. */
 static WAITS void see_to(struct quorum *q, uint64_t hash, const json_t *node)
@@ -252,9 +278,13 @@ static WAITS void see_to(struct quorum *q, uint64_t hash, const json_t *node)
 	uint64_t id, term;
 	bool answers = ask_number(q, node, &id, &err) == 0;
 
+	if (!answers)
+		ask_whose(q, hash, node);
 	c = quorum_candidate_of(q, hash << QUORUM_LIFE_BITS);
-	if (c != NULL)
+	if (c != NULL) {
 		c->unheard = answers ? 0 : c->unheard + 1;
+		c->ganetis &= !answers;
+	}
 	if (!answers)
 		log_debug("%s", err.text);
 	if (!answers || c == NULL || q->stopping || !quorum_leads(q, &term))

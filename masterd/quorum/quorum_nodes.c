@@ -76,6 +76,7 @@ static void keep(struct quorum *q, const struct quorum_candidate *old, size_t n)
 				q->candidates[i].asked = old[k].asked;
 				q->candidates[i].unheard = old[k].unheard;
 				q->candidates[i].away = old[k].away;
+				q->candidates[i].ganetis = old[k].ganetis;
 			}
 }
 

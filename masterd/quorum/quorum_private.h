@@ -23,6 +23,7 @@ struct quorum_candidate {
 	bool asked;	  /* it is being asked */
 	unsigned unheard; /* questions in a row that it did not answer */
 	bool away;	  /* its node did not answer the last parcel */
+	bool ganetis;	  /* Ganeti's node daemon runs there: it has no part */
 };
 
 struct quorum {

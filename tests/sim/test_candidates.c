@@ -472,3 +472,26 @@ Test(candidates, what_was_not_safe_in_time_is_never_acknowledged)
 	stand_still();
 	cr_assert_eq(late.id, 0);
 }
+
+/* Ganeti's node daemon, started in place of ours on a candidate, serves no log:
+ * the node gets files as one of Ganeti's does, and nobody waits for it. */
+Test(candidates, one_that_becomes_ganetis_takes_no_part)
+{
+	sim_kill(&s.nodes[2].daemon);
+	sim_kill(&s.nodes[2].masterd);
+	s.nodes[2].ganetis = true;
+	sim_start_daemon(&s.nodes[2]);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	cr_expect_not(quorum_has_member(s.master->quorum, s.nodes[2].name));
+	cr_expect(quorum_has_member(s.master->quorum, s.nodes[1].name));
+	cut(0x02);
+	set_candidate(3, true);
+	commit(MINUTE_MS);
+	cr_expect(committed, "of two the master goes on alone");
+	cut(0);
+	sim_kill(&s.nodes[2].daemon);
+	s.nodes[2].ganetis = false;
+	sim_start_daemon(&s.nodes[2]);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	cr_expect(quorum_has_member(s.master->quorum, s.nodes[2].name));
+}
