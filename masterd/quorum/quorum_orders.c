@@ -190,13 +190,12 @@ static WAITS json_t *take_hand_over(struct quorum *q, const json_t *order,
 	uint64_t to = number_of(order, 1), term;
 	int rc;
 
-	if (q->log == NULL || !quorum_leads(q, &term)) {
-		error_set(err, ERR_QUEUE, ECODE_STATE,
-			  "This node is not the master");
-		return NULL;
-	}
+	/* Whoever had the turn before may have changed what this server is. */
 	quorum_turn_begin(q);
-	rc = give_vote(q, to, err);
+	rc = quorum_leads(q, &term) && !q->stopping
+		     ? give_vote(q, to, err)
+		     : error_set(err, ERR_QUEUE, ECODE_STATE,
+				 "This node is not the master");
 	if (rc == 0 && q->config.finish != NULL)
 		q->config.finish(q->config.arg);
 	if (rc == 0)
