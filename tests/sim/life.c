@@ -77,9 +77,17 @@ static bool is_settled(const struct life *l)
 	return l->s.master != NULL;
 }
 
+static bool leads(const struct life *l)
+{
+	uint64_t term;
+
+	return l->s.master != NULL && quorum_leads(l->s.master->quorum, &term);
+}
+
+/* Without a majority the master waits, and what is left of jobs with it. */
 static bool is_quiet(struct life *l)
 {
-	bool quiet = is_settled(l) && orders_all_final(l);
+	bool quiet = is_settled(l) && leads(l) && orders_all_final(l);
 
 	if (quiet)
 		queue_each(l->s.master->queue, ended, &quiet);
@@ -148,13 +156,6 @@ static void check_cluster(struct life *l, struct strv *ret)
 		    strstr(problems.items[i], "forthcoming") != NULL)
 			strv_add(ret, problems.items[i]);
 	config_verify(l->s.master->config, ret);
-}
-
-static bool leads(const struct life *l)
-{
-	uint64_t term;
-
-	return l->s.master != NULL && quorum_leads(l->s.master->quorum, &term);
 }
 
 /* Without a master for long, or with one that can change nothing, an
