@@ -160,7 +160,8 @@ static WAITS int make_master(struct role *r, struct error *err)
 }
 
 /* A master that hears nobody, since its node daemon is gone, learns in no other
- * way that there is another one. */
+ * way that there is another one.  Nor does one that is no candidate any more:
+ * the others do not let it in, but their master calls its node. */
 static WAITS void watch_task(void *arg)
 {
 	struct role *r = arg;
@@ -170,6 +171,8 @@ static WAITS void watch_task(void *arg)
 		if (!r->over && !r->hurry && !r->leading) {
 			auto_free char *leader = quorum_find_leader(r->quorum);
 
+			if (leader == NULL)
+				leader = quorum_replaced_by(r->quorum);
 			role_end_if_elsewhere(r, leader);
 		}
 	}

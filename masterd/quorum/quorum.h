@@ -113,6 +113,10 @@ char *quorum_leader(struct quorum *q);
 /* The same by asking the candidates, which may take some seconds: for a server
  * that hears nobody. */
 WAITS char *quorum_find_leader(struct quorum *q);
+/* The name of the master that the node daemon here has obeyed in a newer term
+ * than this server knows: it has been removed from the log, and nobody there
+ * speaks to it any more.  To be freed; NULL: there is none. */
+char *quorum_replaced_by(struct quorum *q);
 /* The name of a candidate whose part of the log is newer than this server's,
  * also by asking; NULL: none answers. */
 WAITS char *quorum_find_newer(struct quorum *q);

@@ -245,6 +245,26 @@ static int64_t own_term(const struct ballot *b)
 	return (int64_t)noted.number > term ? (int64_t)noted.number : term;
 }
 
+char *quorum_replaced_by(struct quorum *q)
+{
+	const struct quorum_config *config = &q->config;
+	struct consensus_status status;
+	auto_term struct term noted = {0};
+	struct error err;
+
+	if (q->log == NULL)
+		return NULL;
+	consensus_status(q->log, &status);
+	if (term_load(config->disk, config->paths, &noted, &err) < 0) {
+		log_warning("%s, ignoring", err.text);
+		return NULL;
+	}
+	return noted.number > status.raft.term &&
+			       !str_eq(noted.master, config->paths->hostname)
+		       ? steal(&noted.master)
+		       : NULL;
+}
+
 /* Somebody has led since this node's disk was written. */
 static int check_term(const struct ballot *b, struct error *err)
 {

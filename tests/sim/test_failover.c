@@ -214,6 +214,39 @@ Test(failover, a_standby_that_was_demoted_while_it_was_away_ends)
 	cr_assert_not(s.nodes[1].masterd.alive, "it is no candidate");
 }
 
+static void demote_first_task(void *arg)
+{
+	struct error err;
+
+	(void)arg;
+	sim_set_candidate(s.master->config, &s.nodes[0], false);
+	cr_assert_eq(config_commit(s.master->config, &err), 0);
+}
+
+/* While its disk was full it could not be told, and the new master that knows
+ * so has been started anew: its node daemon hears that there is another one. */
+Test(failover, a_former_master_that_was_demoted_in_vain_ends)
+{
+	cut(0x01);
+	sim_take_over(&s.nodes[1], true);
+	cr_assert(sim_run(&s, 2 * MINUTE_MS, serves, &s.nodes[1]));
+	s.master = s.nodes[1].master;
+	s.nodes[0].disk.full = true;
+	task_set_owner(&s.nodes[1].masterd);
+	task_spawn("demote", demote_first_task, NULL);
+	task_set_owner(NULL);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	sim_power_cut(&s.nodes[1], 7);
+	s.nodes[0].disk.full = false;
+	cut(0);
+	sim_start_daemon(&s.nodes[1]);
+	sim_take_over(&s.nodes[1], true);
+	cr_assert(sim_run(&s, 2 * MINUTE_MS, serves, &s.nodes[1]));
+	cr_assert(s.nodes[0].masterd.alive);
+	sim_run(&s, 2 * MINUTE_MS, NULL, NULL);
+	cr_assert_null(s.nodes[0].master);
+}
+
 /* --- without those that are lost --- */
 
 /* Start a master daemon on a node that goes on without these. */
