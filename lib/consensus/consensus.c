@@ -25,6 +25,12 @@ static char *identity_path(const char *dir)
 	return xprintf("%s/server", dir);
 }
 
+/* The same of a folder that was set aside. */
+static char *aside_path(const char *dir)
+{
+	return xprintf("%s/server-aside", dir);
+}
+
 static int remove_file(struct disk *disk, const char *file, struct error *err)
 {
 	return disk->exists(disk, file) ? disk->remove(disk, file, err) : 0;
@@ -42,7 +48,7 @@ int consensus_create(struct disk *disk, const char *dir,
 	assert(identity->id != 0 && identity->cluster != 0);
 	/* Servers of another log would be asked what they know of this one. */
 	if (disk->mkdirs(disk, dir, 0750, err) < 0 ||
-	    remove_file(disk, file, err) < 0 ||
+	    consensus_forget(disk, dir, err) < 0 ||
 	    remove_file(disk, peers, err) < 0 ||
 	    wal_create(disk, dir, begin, err) < 0)
 		return -1;
@@ -52,10 +58,20 @@ int consensus_create(struct disk *disk, const char *dir,
 	return disk->write_atomic(disk, file, b.data, b.len, FILE_MODE, err);
 }
 
-bool consensus_exists(struct disk *disk, const char *dir,
-		      struct consensus_identity *ret)
+int consensus_forget(struct disk *disk, const char *dir, struct error *err)
 {
 	auto_free char *file = identity_path(dir);
+	auto_free char *aside = aside_path(dir);
+
+	return remove_file(disk, file, err) < 0 ||
+			       remove_file(disk, aside, err) < 0
+		       ? -1
+		       : 0;
+}
+
+static bool read_identity(struct disk *disk, const char *dir, const char *file,
+			  struct consensus_identity *ret)
+{
 	struct pack_reader r = {0};
 	auto_free char *text = NULL;
 	struct error err;
@@ -72,6 +88,23 @@ bool consensus_exists(struct disk *disk, const char *dir,
 	ret->cluster = unpack_number(&r);
 	ret->id = unpack_number(&r);
 	return !r.bad && ret->cluster != 0 && ret->id != 0;
+}
+
+bool consensus_exists(struct disk *disk, const char *dir,
+		      struct consensus_identity *ret)
+{
+	auto_free char *file = identity_path(dir);
+
+	return read_identity(disk, dir, file, ret);
+}
+
+bool consensus_is_aside(struct disk *disk, const char *dir,
+			struct consensus_identity *ret)
+{
+	auto_free char *file = aside_path(dir);
+
+	return !consensus_exists(disk, dir, ret) &&
+	       read_identity(disk, dir, file, ret);
 }
 
 /* --- tasks --- */
@@ -336,7 +369,9 @@ static WAITS int open_parts(struct consensus *c, struct error *err)
 				    .segment_bytes = c->config.segment_bytes,
 				    .cache_bytes = c->config.cache_bytes};
 
-	if (!consensus_exists(c->config.disk, c->dir, &c->me))
+	if (!consensus_exists(c->config.disk, c->dir, &c->me) &&
+	    !(c->config.aside &&
+	      consensus_is_aside(c->config.disk, c->dir, &c->me)))
 		return error_set(err, ERR_SYSTEM, ECODE_FAULT,
 				 "There is no log in %s", c->dir);
 	c->wal = wal_open(&config, err);
@@ -404,17 +439,21 @@ WAITS void consensus_stop(struct consensus *c)
 		cond_wait(&c->ended);
 }
 
+static int set_aside(struct disk *disk, const char *dir, struct error *err)
+{
+	auto_free char *file = identity_path(dir);
+	auto_free char *aside = aside_path(dir);
+
+	return disk->exists(disk, file) ? disk->rename(disk, file, aside, err)
+					: 0;
+}
+
 /* Entries that are not applied are in memory (wal.h). */
-void consensus_apply_rest(struct consensus *c)
+static void apply_to(struct consensus *c, const struct raft_store *s,
+		     uint64_t last)
 {
 	struct raft_entry e[64];
-	struct raft_config raft;
-	const struct raft_store *s = &raft.store;
-	uint64_t last;
 
-	assert(c->stopping);
-	wal_fill(c->wal, &raft);
-	last = s->last(s->arg);
 	while (c->applied < last) {
 		size_t n = s->entries(s->arg, c->applied + 1, last + 1,
 				      SIZE_MAX, e, ARRAY_SIZE(e));
@@ -427,6 +466,26 @@ void consensus_apply_rest(struct consensus *c)
 			c->applied = e[i].index;
 		}
 	}
+}
+
+WAITS int consensus_apply_rest(struct consensus *c, struct error *err)
+{
+	struct raft_config raft;
+	const struct raft_store *s = &raft.store;
+	uint64_t last;
+	int rc;
+
+	assert(c->stopping);
+	wal_fill(c->wal, &raft);
+	last = s->last(s->arg);
+	if (c->applied == last)
+		return 0;
+	task_leave(); /* nothing uses the folder any more */
+	rc = set_aside(c->config.disk, c->dir, err);
+	task_enter();
+	if (rc == 0)
+		apply_to(c, s, last);
+	return rc;
 }
 
 void consensus_free(struct consensus *c)

@@ -88,6 +88,7 @@ struct consensus_config {
 	bool elects;
 	unsigned tick_ms, election_ticks, heartbeat_ticks; /* 0: as above */
 	size_t segment_bytes, cache_bytes;		   /* wal.h */
+	bool aside; /* also a folder that was set aside */
 	/* The newest format of entries that this program can read: the others
 	 * are told (consensus_format()). */
 	unsigned format;
@@ -109,6 +110,13 @@ int consensus_create(struct disk *disk, const char *dir,
 bool consensus_exists(struct disk *disk, const char *dir,
 		      struct consensus_identity *ret);
 
+/* The same of a folder that consensus_apply_rest() has set aside. */
+bool consensus_is_aside(struct disk *disk, const char *dir,
+			struct consensus_identity *ret);
+/* The server has no part of any log any more; its folder may come back under
+ * another number alone.  Nothing there: nothing. */
+int consensus_forget(struct disk *disk, const char *dir, struct error *err);
+
 /* Open the folder; nothing is sent yet.  NULL with err; with ECODE_FAULT when
  * the log is damaged: then the server must come back under another number. */
 WAITS struct consensus *consensus_open(const struct consensus_config *config,
@@ -121,8 +129,11 @@ WAITS void consensus_stop(struct consensus *c);
 /* After consensus_stop(), where this log ends here and another one begins with
  * its state: apply the entries that are left, of which it is not known whether
  * they were committed.  Some were acknowledged, maybe, by others that are lost.
- */
-void consensus_apply_rest(struct consensus *c);
+ *
+ * Before the first of them the folder is set aside, until consensus_create()
+ * has made another: the state has what the others may not have from then on, so
+ * whoever ends in between must not take part with it. */
+WAITS int consensus_apply_rest(struct consensus *c, struct error *err);
 /* After consensus_stop(), or in the simulation after the tasks were killed;
  * questions that are open then get nothing.  NULL: nothing. */
 void consensus_free(struct consensus *c);

@@ -168,10 +168,11 @@ static void on_nodes(void *arg)
 
 /* --- the log --- */
 
-int quorum_open_log(struct quorum *q, struct error *err)
+static WAITS int open_folder(struct quorum *q, bool aside, struct error *err)
 {
 	const char *dir = path(q->config.paths, PATH_CONSENSUS_DIR);
 	struct consensus_config config = {
+		.aside = aside,
 		.disk = q->config.disk,
 		.dir = dir,
 		.segment_bytes = q->config.disk->journal_size,
@@ -185,36 +186,65 @@ int quorum_open_log(struct quorum *q, struct error *err)
 			  .send = quorum_send},
 	};
 
-	if (!consensus_exists(q->config.disk, dir, &q->me))
-		return 0;
 	if (state_adopt(q->state, 0, err) < 0)
 		return -1;
 	q->log = consensus_open(&config, err);
-	if (q->log == NULL)
+	return q->log == NULL ? -1 : 0;
+}
+
+int quorum_open_log(struct quorum *q, struct error *err)
+{
+	if (!consensus_exists(q->config.disk,
+			      path(q->config.paths, PATH_CONSENSUS_DIR),
+			      &q->me))
+		return 0;
+	if (open_folder(q, false, err) < 0)
 		return -1;
 	if (q->started)
 		consensus_start(q->log);
 	return 0;
 }
 
+int quorum_open_aside(struct quorum *q, struct error *err)
+{
+	if (q->log != NULL ||
+	    !consensus_is_aside(q->config.disk,
+				path(q->config.paths, PATH_CONSENSUS_DIR),
+				&q->me))
+		return 0;
+	q->aside = true;
+	return open_folder(q, true, err);
+}
+
 void quorum_close_log(struct quorum *q)
 {
+	q->aside = false;
 	if (q->log == NULL)
 		return;
 	consensus_stop(q->log);
 	consensus_free(steal(&q->log));
 }
 
+void quorum_close_aside(struct quorum *q)
+{
+	if (q->aside)
+		quorum_close_log(q);
+}
+
 /* The log that ends here is gone with what it has; but where somebody else has
  * written the configuration, that counts. */
-static WAITS void end_log(struct quorum *q)
+static WAITS int end_log(struct quorum *q, struct error *err)
 {
+	int rc = 0;
+
+	q->aside = false;
 	if (q->log == NULL)
-		return;
+		return 0;
 	consensus_stop(q->log);
 	if (state_origin(q->state) == CONFIG_WHOLE)
-		consensus_apply_rest(q->log);
+		rc = consensus_apply_rest(q->log, err);
 	consensus_free(steal(&q->log));
+	return rc;
 }
 
 bool quorum_has_log(const struct quorum *q)
@@ -231,8 +261,7 @@ int quorum_found(struct quorum *q, uint64_t term, struct error *err)
 	struct consensus_identity me = {0};
 	int rc;
 
-	end_log(q);
-	if (state_write_out(q->state, err) < 0)
+	if (end_log(q, err) < 0 || state_write_out(q->state, err) < 0)
 		return -1;
 	while (me.cluster == 0)
 		random_bytes(&me.cluster, sizeof(me.cluster));
@@ -255,15 +284,12 @@ int quorum_found(struct quorum *q, uint64_t term, struct error *err)
 
 /* --- begin and end --- */
 
-/* The file that says whose the log is. */
 void quorum_forget(struct disk *disk, const struct paths *paths)
 {
-	auto_free char *file =
-		xprintf("%s/server", path(paths, PATH_CONSENSUS_DIR));
 	const char *certs = path(paths, PATH_CONSENSUS_CERTS);
 	struct error err;
 
-	if (disk->exists(disk, file) && disk->remove(disk, file, &err) < 0)
+	if (consensus_forget(disk, path(paths, PATH_CONSENSUS_DIR), &err) < 0)
 		log_error("%s", err.text);
 	if (disk->exists(disk, certs) && disk->remove(disk, certs, &err) < 0)
 		log_error("%s", err.text);

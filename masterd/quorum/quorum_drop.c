@@ -83,9 +83,11 @@ static bool has_vote(const struct ballot *b, const json_t *node)
 	return false;
 }
 
+/* While others are asked, the log of this server may end. */
 static bool takes_part(const struct ballot *b, const json_t *node)
 {
-	return node_master_candidate(node) || has_vote(b, node);
+	return node_master_candidate(node) ||
+	       (b->q->log != NULL && has_vote(b, node));
 }
 
 static int check_drop_name(const struct ballot *b, const char *name,
@@ -130,7 +132,7 @@ static bool are_enough(const struct ballot *b, const struct raft_ids *answering)
 static int check_needed(const struct ballot *b,
 			const struct raft_ids *answering, struct error *err)
 {
-	if (!are_enough(b, answering))
+	if (b->q->log == NULL || !are_enough(b, answering))
 		return 0;
 	return error_set(err, ERR_PREREQ, ECODE_STATE,
 			 "The master candidates that answer are enough: start "
@@ -145,7 +147,9 @@ int quorum_ballot_without(struct ballot *b, struct error *err)
 
 	if (b->q->log == NULL)
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
-				 "%s has no part of the cluster's log",
+				 "%s has no part of the cluster's log. "
+				 "gnt-cluster master-failover --no-voting goes "
+				 "on with the files that it has",
 				 quorum_ballot_self(b));
 	raft_ids_add(&answering, b->q->me.id);
 	if (check_drop_names(b, err) < 0)
@@ -174,8 +178,15 @@ int quorum_may_drop(struct quorum *q, const struct strv *drop,
 	struct quorum_begin how = {.drop = drop};
 	__attribute__((cleanup(quorum_ballot_done))) struct ballot b = {
 		.q = q, .how = &how};
+	int rc;
 
-	return quorum_ballot_begin(&b, err) < 0
-		       ? -1
-		       : quorum_ballot_without(&b, err);
+	quorum_turn_begin(q);
+	rc = quorum_open_aside(q, err) < 0 ||
+			     quorum_ballot_begin(&b, err) < 0 ||
+			     quorum_ballot_without(&b, err) < 0
+		     ? -1
+		     : 0;
+	quorum_close_aside(q);
+	quorum_turn_end(q);
+	return rc;
 }

@@ -455,8 +455,8 @@ static WAITS int begin_alone(struct ballot *b, struct error *err)
 	return rc;
 }
 
-int quorum_begin_log(struct quorum *q, const struct quorum_begin *how,
-		     struct error *err)
+static WAITS int begin_log(struct quorum *q, const struct quorum_begin *how,
+			   struct error *err)
 {
 	__attribute__((cleanup(quorum_ballot_done))) struct ballot b = {
 		.q = q, .how = how};
@@ -472,4 +472,17 @@ int quorum_begin_log(struct quorum *q, const struct quorum_begin *how,
 		say(&b, err->text);
 	}
 	return begin_alone(&b, err);
+}
+
+int quorum_begin_log(struct quorum *q, const struct quorum_begin *how,
+		     struct error *err)
+{
+	int rc = how->drop != NULL || how->no_voting ? quorum_open_aside(q, err)
+						     : 0;
+
+	if (rc == 0)
+		rc = begin_log(q, how, err);
+	if (rc < 0)
+		quorum_close_aside(q);
+	return rc;
 }

@@ -59,6 +59,10 @@ struct quorum {
 	/* It leads only to hand over to this server, which has less. */
 	uint64_t lend_to;
 
+	/* `log` was set aside by a recovery that was cut off: it is only looked
+	 * at, and has not started. */
+	bool aside;
+
 	/* An order that changes what this server is goes alone. */
 	bool turning;
 	struct cond turned;
@@ -69,6 +73,11 @@ struct quorum {
 /* Open the log in the folder and begin to take part, if the server has begun.
  */
 WAITS int quorum_open_log(struct quorum *q, struct error *err);
+/* Where a recovery was cut off and there is no log: open the one that it has
+ * set aside, to be looked at, and to be ended by quorum_found().  Others do not
+ * hear of it. */
+WAITS int quorum_open_aside(struct quorum *q, struct error *err);
+WAITS void quorum_close_aside(struct quorum *q);
 /* A log of this server alone begins, with this term. */
 WAITS int quorum_found(struct quorum *q, uint64_t term, struct error *err);
 /* End taking part. */

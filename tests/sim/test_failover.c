@@ -299,6 +299,151 @@ Test(failover, what_was_acknowledged_last_is_kept)
 	json_decref(sub.ops);
 }
 
+#define N_REST 3
+/* Of the file that names the server: three numbers. */
+#define SERVER_BYTES 24
+
+/* Jobs that node 3 alone has in its log, as the master's disk fails and node 2
+ * does not hear of them: those after the one that is returned. */
+static uint64_t leave_a_rest(struct sim_submission *subs)
+{
+	uint64_t id = sim_submit(&s, op_delay(1, NULL), NULL);
+
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	s.cut[0][1] = s.cut[1][0] = true;
+	s.nodes[0].disk.fail_log = true;
+	for (size_t i = 0; i < N_REST; i++)
+		sim_submission_begin(&subs[i], &s.nodes[0],
+				     op_delay(600, NULL));
+	sim_run(&s, 300, NULL, NULL);
+	lose(0x03);
+	s.cut[0][1] = s.cut[1][0] = false;
+	return id;
+}
+
+/* Let the power of node 3 fail at this change of its disk in a recovery; false:
+ * the recovery was done before that. */
+static bool cut_off(size_t op)
+{
+	struct fake_disk *disk = &s.nodes[2].disk;
+	bool done;
+
+	disk->die_at = disk->n_ops + op;
+	done = recover(2, (const char *[]){name(0), name(1), NULL});
+	sim_power_cut(&s.nodes[2], op);
+	sim_start_daemon(&s.nodes[2]);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	return !done;
+}
+
+static void begin_anew(struct sim_submission *subs)
+{
+	for (size_t i = 0; i < N_REST; i++)
+		json_decref(subs[i].ops);
+	sim_done(&s);
+	setup();
+}
+
+/* The file that says whose part of the log node 3 has, to be freed; NULL: it
+ * has none. */
+static char *read_server(void)
+{
+	struct sim_node *n = &s.nodes[2];
+	auto_free char *file =
+		xprintf("%s/server", path(n->paths, PATH_CONSENSUS_DIR));
+	struct disk *disk = &n->disk.disk;
+	struct error err;
+	size_t len;
+
+	return disk->exists(disk, file)
+		       ? disk->read(disk, file, SIZE_MAX - 1, &len, &err)
+		       : NULL;
+}
+
+/* Whether a recovery of node 3 that was cut off has not begun its new log. */
+static bool is_unfinished(const char *server)
+{
+	auto_free char *now = read_server();
+
+	return now == NULL || memcmp(now, server, SERVER_BYTES) == 0;
+}
+
+static bool takes_over(size_t node)
+{
+	sim_take_over(&s.nodes[node], true);
+	return sim_run(&s, 2 * MINUTE_MS, serves, &s.nodes[node]);
+}
+
+/* As its administrator would: recover again; where its new log has begun
+ * already, the master daemon need only start; and where the old one has ended
+ * and the new one has not begun, its files have everything. */
+static bool goes_on(size_t node)
+{
+	if (recover(node, (const char *[]){name(0), name(1), NULL}) ||
+	    takes_over(node))
+		return true;
+	s.nodes[node].no_voting = true;
+	return takes_over(node);
+}
+
+/* Whether the master has so many jobs from this one on. */
+static bool has_jobs(size_t node, uint64_t first, size_t n)
+{
+	for (uint64_t id = first; id < first + n; id++)
+		if (queue_job(s.nodes[node].master->queue, id) == NULL)
+			return false;
+	return true;
+}
+
+/* Whatever a recovery had done when the power failed, the next one finds all
+ * that the log had. */
+Test(failover, a_recovery_that_is_cut_off_is_done_again)
+{
+	struct sim_submission subs[N_REST];
+	bool unfinished = true;
+
+	for (size_t op = 1; unfinished; op++) {
+		uint64_t id = leave_a_rest(subs);
+		auto_free char *server = read_server();
+
+		unfinished = cut_off(op) && is_unfinished(server);
+		cr_assert(goes_on(2), "change %zu", op);
+		cr_assert(has_jobs(2, id + 1, N_REST), "change %zu", op);
+		begin_anew(subs);
+	}
+}
+
+/* Or the others come back instead: what its files had alone is gone then, on
+ * this node as on theirs.  Once its new log has begun there are two, which the
+ * administrator has been told. */
+Test(failover, or_those_that_were_lost_come_back_before_it_is_done)
+{
+	struct sim_submission subs[N_REST];
+	bool unfinished = true;
+	size_t op;
+
+	for (op = 1; unfinished; op++) {
+		uint64_t id = leave_a_rest(subs);
+		auto_free char *server = read_server();
+
+		unfinished = cut_off(op) && is_unfinished(server);
+		for (size_t i = 0; i < 2 && unfinished; i++) {
+			s.nodes[i].down = false;
+			sim_start_daemon(&s.nodes[i]);
+		}
+		if (unfinished) {
+			cr_assert(takes_over(0), "change %zu", op);
+			sim_run(&s, 5 * MINUTE_MS, NULL, NULL);
+			lose(0x01);
+			cr_assert(takes_over(2), "change %zu", op);
+			cr_assert_not(has_jobs(2, id + 1, 1), "change %zu", op);
+		}
+		begin_anew(subs);
+	}
+	cr_assert_gt(op, N_REST);
+}
+
 Test(failover, those_that_come_back_are_taken_in_as_new)
 {
 	auto_free char *got = NULL;
