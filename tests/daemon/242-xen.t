@@ -64,6 +64,16 @@ is "$(ls "$(root node1)/etc/xen")$(ls \
 like "$(config node2 web1)" "^memory = 192$" "its file came along"
 is "$(ls "$(root node2)/var/run/ganeti/xen-hypervisor/migration")" "" \
     "the receiver is gone"
+address=$(m gnt-node list --no-headers -o sip node1)
+socat "TCP-LISTEN:8002,bind=$address,reuseaddr" /dev/null &
+taken=$!
+taken() { grep -q ":1F42 00000000:0000 0A " /proc/net/tcp; }
+until_true 10 taken
+fails "a migration to a port that is taken" m gnt-instance migrate -f web1
+like "$out" "Port 8002 of this node is taken by another program" "says so"
+kill "$taken"
+is "$(field web1 pnode),$(status web1)" "node2.example.com,running" \
+    "and it runs on where it was"
 touch "$(root node2)/xl/.fail-migrate"
 fails "a migration that fails" m gnt-instance migrate -f web1
 like "$out" "migrate fails as told" "says why"

@@ -67,7 +67,7 @@ beyond() { # NODE N
 status() { m gnt-instance list --no-headers -o pnode,status --separator=, "$1"; }
 
 succeeds "a paravirtual guest on a mirrored disk" m gnt-instance add --no-name-check --no-ip-check \
-    -o noop -t drbd -s 8m -n node1:node2 -B memory=128,minmem=96,maxmem=128 \
+    -o noop -t drbd -s 8m -n node1:node2 -B minmem=96,maxmem=128 \
     -H xen-pvm:kernel_path=/srv/guests/vmlinuz,initrd_path=/srv/guests/initrd,root_path=,blockdev_prefix=xvd,kernel_args="console=hvc0 quiet panic=-1 mitigations=off" \
     p1
 succeeds "counts" until_true 180 beyond node1 3
@@ -98,11 +98,14 @@ is "$(m sh -c 'ls /etc/xen/p1 2>/dev/null')$(on node2 ls /etc/xen/p1)" /etc/xen/
 # Nobody can listen there: another does.
 m sh -c 'socat TCP-LISTEN:8002,fork,reuseaddr /dev/null >/dev/null 2>&1 &'
 fails "a migration that cannot begin" m gnt-instance migrate -f p1
+like "$out" "Port 8002 of this node is taken" "says why"
 m sh -c 'kill $(pgrep -f "socat TCP-LISTEN:8002")'
 succeeds "leaves it running" until_true 60 beyond node2 "$seen"
 is "$(status p1)" "node2.example.com,running" "and known where it is"
 seen=$(tick node2)
 succeeds "it migrates back" m gnt-instance migrate -f p1
+[ "$(status p1)" = "node1.example.com,running" ] ||
+    note "$(m sh -c 'tail -n 20 /var/log/ganeti/node-daemon.log; cat /proc/net/tcp')"
 succeeds "and counts on" until_true 60 beyond node1 "$seen"
 lap "and back"
 
@@ -124,6 +127,8 @@ is "$(m xl list | grep -c '^p1')" 0 "Xen has forgotten it"
 succeeds "a guest of HVM" m gnt-instance add --no-name-check --no-ip-check -o noop \
     -t diskless -n node2 --no-nics -B memory=96 --hypervisor-parameters=xen-hvm:boot_order=c h1
 is "$(status h1)" "node2.example.com,running" "runs"
+[ "$(status h1)" = "node2.example.com,running" ] ||
+    note "$(on node2 sh -c 'tail -n 20 /var/log/xen/qemu-dm-h1.log /var/log/xen/xl-h1.log; dmesg | tail -n 20; free -m')"
 is "$(on node2 xl list | grep -c '^h1')" 1 "as Xen says"
 lap "a guest of HVM"
 succeeds "it is ended by force" m gnt-instance shutdown --timeout=0 h1

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
@@ -25,6 +26,7 @@
 #define MIGRATE_MS 3500000
 #define LISTEN_WAIT_US INT64_C(10000000)
 #define LISTEN_POLL_MS 50
+#define FREE_WAIT_US INT64_C(2000000)
 /* An expected domain that does not come is given up. */
 #define ACCEPT_S 300
 #define PORT_DEFAULT 8002
@@ -120,15 +122,54 @@ static void end_receiver(const struct paths *p, const char *name)
 		log_warning("%s, ignoring", err.text);
 }
 
-/* Whether somebody listens there, as the kernel's table says. */
-static bool is_listening(int64_t port)
+/* Local addresses as the kernel's tables of sockets have them (proc(5)): 32
+ * bits at a time, in the byte order of the machine. */
+struct listen_at {
+	char addresses[3][48]; /* the address itself, and those for all */
+};
+
+static struct listen_at listen_at(const char *target, int64_t port)
+{
+	struct listen_at at = {{{0}}};
+	struct in6_addr a6 = {0};
+	struct in_addr a4 = {0};
+	const uint32_t *w = a6.s6_addr32;
+	unsigned n = (unsigned)port & 0xffff;
+
+	if (inet_pton(AF_INET, target, &a4) == 1)
+		snprintf(at.addresses[0], sizeof(at.addresses[0]),
+			 " %08X:%04X ", a4.s_addr, n);
+	else if (inet_pton(AF_INET6, target, &a6) == 1)
+		snprintf(at.addresses[0], sizeof(at.addresses[0]),
+			 " %08X%08X%08X%08X:%04X ", w[0], w[1], w[2], w[3], n);
+	snprintf(at.addresses[1], sizeof(at.addresses[1]), " %08X:%04X ", 0, n);
+	snprintf(at.addresses[2], sizeof(at.addresses[2]), " %032X:%04X ", 0,
+		 n);
+	return at;
+}
+
+/* The local address, then the other, then "listens". */
+static bool tells_listening(const char *line, const struct listen_at *at)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(at->addresses); i++) {
+		const char *found = *at->addresses[i] == '\0'
+					    ? NULL
+					    : strstr(line, at->addresses[i]);
+
+		if (found != NULL && strstr(found, ":0000 0A ") != NULL)
+			return true;
+	}
+	return false;
+}
+
+/* Whether somebody listens there, as the kernel says. */
+static bool is_listening(const char *target, int64_t port)
 {
 	static const char *const tables[] = {"/proc/self/net/tcp",
 					     "/proc/self/net/tcp6"};
-	char wanted[8];
+	const struct listen_at at = listen_at(target, port);
 
-	snprintf(wanted, sizeof(wanted), ":%04X", (unsigned)port & 0xffff);
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
 		struct error none;
 		auto_free char *text =
 			fs_read(tables[i], TABLE_MAX, NULL, &none);
@@ -136,13 +177,9 @@ static bool is_listening(int64_t port)
 
 		if (text != NULL)
 			str_split(&lines, text, '\n');
-		for (size_t k = 0; k < lines.n; k++) {
-			const char *at = strstr(lines.items[k], wanted);
-
-			/* The local address, then the other, then "listens". */
-			if (at != NULL && strstr(at, ":0000 0A ") != NULL)
+		for (size_t k = 0; k < lines.n; k++)
+			if (tells_listening(lines.items[k], &at))
 				return true;
-		}
 	}
 	return false;
 }
@@ -165,6 +202,26 @@ static int check_free(const struct paths *p, const json_t *instance,
 	return 0;
 }
 
+/* What listens there would be taken for the receiver, and would get the memory
+ * of the domain.  One that was just ended needs a moment. */
+static WAITS int wait_free(const char *target, int64_t port, struct error *err)
+{
+	int64_t deadline = clock_mono_us() + FREE_WAIT_US;
+
+	while (is_listening(target, port)) {
+		if (clock_mono_us() > deadline)
+			return error_set(
+				err, ERR_HYPERVISOR, NULL,
+				"Port %" PRId64
+				" of this node is taken by another program; "
+				"end that, or give the instance another "
+				"migration_port",
+				port);
+		task_sleep(LISTEN_POLL_MS);
+	}
+	return 0;
+}
+
 static int note_receiver(const struct paths *p, pid_t pid, const char *name,
 			 struct error *err)
 {
@@ -174,13 +231,13 @@ static int note_receiver(const struct paths *p, pid_t pid, const char *name,
 	return fs_write_atomic(file, text, strlen(text), 0600, err);
 }
 
-static WAITS int wait_listening(const struct paths *p, int64_t port,
-				struct error *err)
+static WAITS int wait_listening(const struct paths *p, const char *target,
+				int64_t port, struct error *err)
 {
 	int64_t deadline = clock_mono_us() + LISTEN_WAIT_US;
 
 	while (clock_mono_us() < deadline && receiver(p, NULL) != 0) {
-		if (is_listening(port))
+		if (is_listening(target, port))
 			return 0;
 		task_sleep(LISTEN_POLL_MS);
 	}
@@ -206,7 +263,8 @@ int xen_accept(const struct paths *p, const json_t *instance,
 
 	(void)disks, (void)n_disks, (void)info;
 	if (address == NULL || fs_mkdirs(folder, 0775, err) < 0 ||
-	    check_free(p, instance, err) < 0)
+	    check_free(p, instance, err) < 0 ||
+	    wait_free(target, port_of(instance), err) < 0)
 		return -1;
 	listen = xprintf("TCP%s-LISTEN:%" PRId64
 			 ",bind=%s,reuseaddr,accept-timeout=%d",
@@ -219,7 +277,7 @@ int xen_accept(const struct paths *p, const json_t *instance,
 	    note_receiver(p, result.pid, json_str(instance, "name", ""), err) <
 		    0)
 		return -1;
-	return wait_listening(p, port_of(instance), err);
+	return wait_listening(p, target, port_of(instance), err);
 }
 
 /* --- sending --- */
