@@ -52,6 +52,7 @@ struct sim_node {
 	struct role *role;   /* of the master daemon; NULL: it is new, or ends
 			      */
 	unsigned n_requests; /* that it answers now */
+	bool listening;	     /* orders and parcels reach it */
 	bool begun;	     /* it stands by or serves */
 	bool quits;	     /* it ends by itself */
 	const struct strv *drop; /* its next one leaves these behind */

@@ -51,8 +51,10 @@ static void on_end(void *arg, int status, const struct error *err)
 
 static int on_listen(void *arg, struct error *err)
 {
-	(void)arg;
+	struct sim_node *n = arg;
+
 	(void)err;
+	n->listening = true;
 	return 0;
 }
 
@@ -178,7 +180,7 @@ static void start_masterd(struct sim_node *n, enum role_mode mode)
 	sim_start_proc(&n->masterd);
 	n->role = NULL;
 	n->n_requests = 0;
-	n->begun = false;
+	n->begun = n->listening = false;
 	spawn_in(n, "masterd", masterd_task, a);
 }
 
@@ -268,7 +270,7 @@ static bool takes_part(struct sim_node *n)
 
 static bool listens(const struct sim_node *n)
 {
-	return n->masterd.alive && n->role != NULL && !n->masterd.paused &&
+	return n->masterd.alive && n->listening && !n->masterd.paused &&
 	       !n->masterd.ending;
 }
 
@@ -301,7 +303,7 @@ WAITS char *sim_relay(struct noded *noded, char kind, const void *data,
 	(void)kind;
 	if (!n->masterd.alive)
 		start_masterd(n, ROLE_STANDBY);
-	while (n->masterd.alive && !n->begun)
+	while (n->masterd.alive && !n->listening)
 		task_sleep(POLL_MS);
 	if (listens(n))
 		return ask(n, data, len, err);
