@@ -22,6 +22,7 @@
 #include "noded/hv/xen/hv_xen.h"
 
 #define CONFIG_MAX (256 * 1024)
+#define SAID_MAX 4096
 #define TABLE_MAX (4 * 1024 * 1024)
 #define MIGRATE_MS 3500000
 #define LISTEN_WAIT_US INT64_C(10000000)
@@ -77,6 +78,13 @@ static char *pid_file(const struct paths *p)
 		       path(p, PATH_XEN_HYPERVISOR_DIR));
 }
 
+/* What the receiver says. */
+static char *said_file(const struct paths *p)
+{
+	return xprintf("%s/migration/socat.log",
+		       path(p, PATH_XEN_HYPERVISOR_DIR));
+}
+
 /* The receiver, and the instance that it is for (to be freed); 0: none. */
 static pid_t receiver(const struct paths *p, char **ret_name)
 {
@@ -109,6 +117,7 @@ static pid_t receiver(const struct paths *p, char **ret_name)
 static void end_receiver(const struct paths *p, const char *name)
 {
 	auto_free char *file = pid_file(p);
+	auto_free char *said = said_file(p);
 	auto_free char *whose = NULL;
 	pid_t pid = receiver(p, &whose);
 	struct error err;
@@ -118,7 +127,7 @@ static void end_receiver(const struct paths *p, const char *name)
 		return;
 	if (pid != 0)
 		kill(pid, SIGTERM);
-	if (fs_remove(file, &err) < 0)
+	if (fs_remove(file, &err) < 0 || fs_remove(said, &err) < 0)
 		log_warning("%s, ignoring", err.text);
 }
 
@@ -231,20 +240,28 @@ static int note_receiver(const struct paths *p, pid_t pid, const char *name,
 	return fs_write_atomic(file, text, strlen(text), 0600, err);
 }
 
-static WAITS int wait_listening(const struct paths *p, const char *target,
-				int64_t port, struct error *err)
+/* By its pid: while it becomes socat, which systemd-run does last, it has no
+ * command line. */
+static WAITS int wait_listening(const struct paths *p, pid_t pid,
+				const char *target, int64_t port,
+				struct error *err)
 {
 	int64_t deadline = clock_mono_us() + LISTEN_WAIT_US;
+	auto_free char *file = said_file(p);
+	auto_free char *said = NULL;
+	struct error none;
 
-	while (clock_mono_us() < deadline && receiver(p, NULL) != 0) {
+	while (clock_mono_us() < deadline && kill(pid, 0) == 0) {
 		if (is_listening(target, port))
 			return 0;
 		task_sleep(LISTEN_POLL_MS);
 	}
+	said = fs_read(file, SAID_MAX, NULL, &none);
 	return error_set(err, ERR_HYPERVISOR, NULL,
 			 "Could not start receiving socat process on port "
-			 "%" PRId64 ": check if port is available",
-			 port);
+			 "%" PRId64 ": check if port is available. It says: %s",
+			 port,
+			 said == NULL || *said == '\0' ? "nothing" : said);
 }
 
 int xen_accept(const struct paths *p, const json_t *instance,
@@ -258,7 +275,8 @@ int xen_accept(const struct paths *p, const json_t *instance,
 	const char *argv[] = {"socat", "-b524288", NULL, "EXEC:" RECEIVER,
 			      NULL};
 	auto_strv struct strv words = {0};
-	struct proc_spec spec = {.detached = true};
+	auto_free char *said = said_file(p);
+	struct proc_spec spec = {.detached = true, .output_file = said};
 	auto_proc struct proc_result result = {0};
 
 	(void)disks, (void)n_disks, (void)info;
@@ -277,7 +295,7 @@ int xen_accept(const struct paths *p, const json_t *instance,
 	    note_receiver(p, result.pid, json_str(instance, "name", ""), err) <
 		    0)
 		return -1;
-	return wait_listening(p, target, port_of(instance), err);
+	return wait_listening(p, result.pid, target, port_of(instance), err);
 }
 
 /* --- sending --- */
