@@ -84,7 +84,7 @@ succeeds "as Xen says" until_true 60 shrunk
 
 seen=$(tick node1)
 succeeds "the node daemon is started anew" m systemctl restart gantry-noded
-succeeds "the guest has not" beyond node1 "$seen"
+succeeds "the guest has not" until_true 60 beyond node1 "$seen"
 is "$(status p1)" "node1.example.com,running" "and is known"
 
 # --- migration ---
