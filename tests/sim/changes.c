@@ -150,16 +150,14 @@ static void come_and_go(struct life *l)
 
 /* --- disks of before --- */
 
+/* Also of a disk that answers no more: it is there after the next start. */
 static char *server_file(struct sim_node *n, struct fake_disk *d)
 {
 	auto_free char *file =
 		xprintf("%s/server", path(n->paths, PATH_CONSENSUS_DIR));
-	size_t len;
-	struct error ignored;
+	const char *text = fake_disk_text(d, file);
 
-	return d->disk.exists(&d->disk, file)
-		       ? d->disk.read(&d->disk, file, 4096, &len, &ignored)
-		       : NULL;
+	return text == NULL ? NULL : xstrdup(text);
 }
 
 static bool take_status(struct life *l, struct consensus_status *ret)
