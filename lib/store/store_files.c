@@ -81,6 +81,7 @@ static WAITS void files_are_written(struct store *s, uint64_t covered)
 	s->full = false;
 	s->covered = covered;
 	s->writing = (struct overlay){0};
+	s->n_written++;
 	store_plan_writing(s);
 	store_leave(); /* nobody else has it, and it may be large */
 	overlay_done(&written);

@@ -4,6 +4,10 @@
 
 #include "lib/store/store_private.h"
 
+/* So often a folder is read beside the loop; then once while nothing else is
+ * done. */
+#define LIST_TRIES 3
+
 static const struct overlay_entry *look(const struct store *s, const char *name)
 {
 	const struct overlay_entry *e = overlay_get(&s->dirty, name);
@@ -132,6 +136,32 @@ static void add_listed(const char *key, void *value, void *arg)
 		strv_add(l->names, name);
 }
 
+/* What is in the folder on the disk, while that holds.  A file that was only in
+ * the overlay when the folder was read may have left that since. */
+static WAITS int list_folder(struct store *s, const char *path,
+			     struct strv *ret_found, struct error *err)
+{
+	struct disk *disk = s->config.disk;
+	int rc = 0;
+
+	for (int i = 0; i <= LIST_TRIES; i++) {
+		uint64_t n_written = s->n_written;
+
+		strv_done(ret_found);
+		*ret_found = (struct strv){0};
+		if (i < LIST_TRIES)
+			store_leave();
+		rc = disk->exists(disk, path)
+			     ? disk->list(disk, path, ret_found, err)
+			     : 0;
+		if (i < LIST_TRIES)
+			store_enter();
+		if (n_written == s->n_written)
+			break;
+	}
+	return rc;
+}
+
 int store_list(struct store *s, const char *folder, struct strv *ret_names,
 	       struct error *err)
 {
@@ -139,15 +169,10 @@ int store_list(struct store *s, const char *folder, struct strv *ret_names,
 	auto_free char *path =
 		top ? xstrdup(s->dir) : xprintf("%s/%s", s->dir, folder);
 	auto_strv struct strv found = {0};
-	struct disk *disk = s->config.disk;
 	struct listing l = {
 		.s = s, .folder = folder, .found = &found, .names = ret_names};
-	int rc = 0;
+	int rc = list_folder(s, path, &found, err);
 
-	store_leave();
-	if (disk->exists(disk, path))
-		rc = disk->list(disk, path, &found, err);
-	store_enter();
 	strv_sort(&found);
 	for (size_t i = 0; i < found.n; i++) {
 		auto_free char *name = xprintf("%s%s%s", folder, top ? "" : "/",
