@@ -92,6 +92,9 @@ void store_take_file(struct store *s, const char *name, char *text STEALS);
 /* Wait until all that was taken is in the files, durable.  -1 with err: it
  * cannot be written now. */
 WAITS int store_write_out(struct store *s, struct error *err);
+/* The log is another one, or goes on from here: what is not in files yet is
+ * older than any record that is taken from now on. */
+void store_begin_at(struct store *s, uint64_t index);
 /* All records of the log up to this index are in the files, durable, those of
  * the store at least; UINT64_MAX: none is missing. */
 uint64_t store_written(const struct store *s);

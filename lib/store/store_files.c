@@ -72,14 +72,14 @@ static void set_full(struct store *s, const struct error *err)
 	timer_start(&s->timer, now + STORE_RETRY_US);
 }
 
-static WAITS void files_are_written(struct store *s, uint64_t covered)
+static WAITS void files_are_written(struct store *s)
 {
 	struct overlay written = s->writing;
 
 	if (s->full)
 		log_info("The files of the job queue can be written again");
 	s->full = false;
-	s->covered = covered;
+	s->covered = s->covering;
 	s->writing = (struct overlay){0};
 	s->n_written++;
 	store_plan_writing(s);
@@ -91,7 +91,6 @@ static WAITS void files_are_written(struct store *s, uint64_t covered)
 
 int store_write_files(struct store *s)
 {
-	uint64_t covered = s->applied;
 	struct disk *disk = s->config.disk;
 	struct error err;
 	bool written, synced;
@@ -101,12 +100,13 @@ int store_write_files(struct store *s)
 	s->writing = s->dirty;
 	s->dirty = (struct overlay){0};
 	s->dirty_since_us = 0;
+	s->covering = s->applied;
 	store_leave();
 	written = overlay_write(&s->writing, disk, s->dir, &err) == 0;
 	synced = written && disk->sync_all(disk, s->dir, &err) == 0;
 	store_enter();
 	if (synced) {
-		files_are_written(s, covered);
+		files_are_written(s);
 		return 0;
 	}
 	set_full(s, &err);

@@ -91,6 +91,12 @@ int store_write_out(struct store *s, struct error *err)
 	return -1;
 }
 
+void store_begin_at(struct store *s, uint64_t index)
+{
+	s->applied = index;
+	s->covered = s->covering = 0;
+}
+
 uint64_t store_written(const struct store *s)
 {
 	bool pending = s->dirty.names.n > 0 || s->writing.names.n > 0;

@@ -44,6 +44,8 @@ struct store {
 	int64_t dirty_since_us;
 	uint64_t applied; /* newest record whose changes are in the overlay */
 	uint64_t covered;
+	uint64_t covering;  /* `covered`, when what is being written is in files
+			     */
 	uint64_t n_written; /* times that the overlay went into the files */
 	struct timer timer;
 	bool settled;	  /* store_settle() was called */

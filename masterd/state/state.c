@@ -196,6 +196,10 @@ int state_adopt(struct state *s, uint64_t index, struct error *err)
 	for (size_t i = 0; i < STATE_KINDS; i++)
 		forget_part(&s->parts[i]);
 	s->applied = index;
+	/* What is not in the files yet is older than what is taken from now on,
+	 * and numbers of a former log mean nothing in this one. */
+	s->covered = s->covering = 0;
+	store_begin_at(s->store, index);
 	events_begin(s->events, index);
 	return state_end_half(s, index, err);
 }

@@ -79,19 +79,19 @@ static void set_full(struct state *s, const struct error *err)
 /* -1: not now (the disk is full), or never again (s->closing). */
 static WAITS int write_config(struct state *s)
 {
-	uint64_t index = s->applied;
 	int64_t begin_us = clock_mono_us();
 	auto_free char *text = NULL;
 	struct error err;
 	size_t len;
 
 	s->dirty = false;
+	s->covering = s->applied;
 	text = config_image_text(s->image, &len);
 	if (write_text(s, text, len, &err) == 0) {
 		if (s->full)
 			log_info("The configuration can be written again");
 		s->full = false;
-		s->covered = index;
+		s->covered = s->covering;
 		if (len > REST_BYTES)
 			s->next_us = clock_mono_us() +
 				     REST_FACTOR * (clock_mono_us() - begin_us);

@@ -38,8 +38,9 @@ struct state {
 	enum config_origin origin;
 	bool dirty; /* it is older than the image */
 	bool writing;
-	uint64_t covered; /* it has all up to there */
-	int64_t next_us;  /* not to be written again before */
+	uint64_t covered;  /* it has all up to there */
+	uint64_t covering; /* the same of what is just being written */
+	int64_t next_us;   /* not to be written again before */
 	bool full;
 	struct error why;
 	bool closing;
