@@ -474,12 +474,26 @@ static WAITS int begin_log(struct quorum *q, const struct quorum_begin *how,
 	return begin_alone(&b, err);
 }
 
+/* Files that a recovery has written in part are no beginning of a log. */
+static int check_aside(const struct quorum *q, const struct quorum_begin *how,
+		       struct error *err)
+{
+	if (!q->aside || how->drop != NULL || how->no_voting)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "A recovery of %s was cut off: run gnt-cluster "
+			 "recover --drop there once more, or gnt-cluster "
+			 "master-failover on a node that has the log",
+			 q->config.paths->hostname);
+}
+
 int quorum_begin_log(struct quorum *q, const struct quorum_begin *how,
 		     struct error *err)
 {
-	int rc = how->drop != NULL || how->no_voting ? quorum_open_aside(q, err)
-						     : 0;
+	int rc = quorum_open_aside(q, err);
 
+	if (rc == 0)
+		rc = check_aside(q, how, err);
 	if (rc == 0)
 		rc = begin_log(q, how, err);
 	if (rc < 0)

@@ -414,6 +414,43 @@ Test(failover, a_recovery_that_is_cut_off_is_done_again)
 	}
 }
 
+static void lose_log(size_t node)
+{
+	struct sim_node *n = &s.nodes[node];
+	auto_free char *file =
+		xprintf("%s/server", path(n->paths, PATH_CONSENSUS_DIR));
+	struct error err;
+
+	cr_assert_eq(n->disk.disk.remove(&n->disk.disk, file, &err), 0);
+	n->down = false;
+	sim_start_daemon(n);
+}
+
+/* The others come back without their parts of the log: what node 3 had alone is
+ * not begun with by the way, and the recovery finds it. */
+Test(failover, what_is_set_aside_is_not_passed_over)
+{
+	struct sim_submission subs[N_REST];
+	uint64_t id = leave_a_rest(subs);
+	auto_free char *server = read_server();
+
+	for (size_t op = 1; server != NULL; op++) {
+		auto_free char *now = NULL;
+
+		cr_assert(cut_off(op), "it was set aside before");
+		now = read_server();
+		if (now == NULL)
+			break;
+	}
+	lose_log(0);
+	lose_log(1);
+	cr_assert_not(takes_over(2));
+	cr_assert(recover(2, (const char *[]){name(0), name(1), NULL}));
+	cr_assert(has_jobs(2, id + 1, N_REST));
+	for (size_t i = 0; i < N_REST; i++)
+		json_decref(subs[i].ops);
+}
+
 /* Or the others come back instead: what its files had alone is gone then, on
  * this node as on theirs.  Once its new log has begun there are two, which the
  * administrator has been told. */
