@@ -163,8 +163,5 @@ bool quorum_has_more(const json_t *status, const json_t *own);
 
 /* What this server is, as it answers the order status; to be freed. */
 json_t *quorum_tell_status(const struct quorum *q);
-/* Whether the server of that status has entries that the own one lacks, so that
- * it gives the own one no vote. */
-bool quorum_has_more(const json_t *status, const json_t *own);
 
 #endif
