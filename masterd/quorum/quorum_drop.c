@@ -128,11 +128,23 @@ static bool are_enough(const struct ballot *b, const struct raft_ids *answering)
 	return n > status.raft.members.voters.n / 2;
 }
 
+/* A master has taken this node in while the others were asked: what was found
+ * out is about a log that it has no more. */
+static int check_same(const struct ballot *b, uint64_t id, struct error *err)
+{
+	if (b->q->log != NULL && b->q->me.id == id)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "A master has just taken %s into its log: there is "
+			 "nobody to be left behind",
+			 quorum_ballot_self(b));
+}
+
 /* Another master that can change something makes this a mistake. */
 static int check_needed(const struct ballot *b,
 			const struct raft_ids *answering, struct error *err)
 {
-	if (b->q->log == NULL || !are_enough(b, answering))
+	if (!are_enough(b, answering))
 		return 0;
 	return error_set(err, ERR_PREREQ, ECODE_STATE,
 			 "The master candidates that answer are enough: start "
@@ -144,6 +156,7 @@ int quorum_ballot_without(struct ballot *b, struct error *err)
 {
 	auto_json json_t *own = quorum_tell_status(b->q);
 	struct raft_ids answering = {0};
+	uint64_t id = b->q->me.id;
 
 	if (b->q->log == NULL)
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
@@ -169,7 +182,8 @@ int quorum_ballot_without(struct ballot *b, struct error *err)
 		raft_ids_add(&answering,
 			     strtoull(json_str(theirs, "id", "0"), NULL, 16));
 	}
-	return check_needed(b, &answering, err);
+	return check_same(b, id, err) < 0 ? -1
+					  : check_needed(b, &answering, err);
 }
 
 int quorum_may_drop(struct quorum *q, const struct strv *drop,
