@@ -14,6 +14,8 @@
 /* When a call fails after a longer time than this, the node hangs or is cut
  * off.  A node that refuses the connection does so at once. */
 #define WAITED_US 2000000
+/* A node daemon says at once whose it is. */
+#define WHOSE_MS 5000u
 
 /* A little less than the node daemon's own limit (NODED_BODY_MAX), whose error
  * does not say how long the call was. */
@@ -492,9 +494,10 @@ WAITS json_t *noderpc_call_text(struct noderpc *r, const json_t *node,
 WAITS void noderpc_ask_whose(struct noderpc *r, struct node_result *results,
 			     size_t n)
 {
-	noderpc_look_many(
-		r, results, n,
-		rpc_unchecked("version", json_make("[s]", "gantry?")));
+	noderpc_look_many(r, results, n,
+			  rpc_within(rpc_unchecked("version",
+						   json_make("[s]", "gantry?")),
+				     WHOSE_MS));
 }
 
 WAITS bool noderpc_is_ganetis(struct noderpc *r, const json_t *node)

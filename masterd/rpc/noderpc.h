@@ -136,7 +136,8 @@ void node_results_free(struct node_result *results, size_t n);
  * integer.  It is the call `version` with an argument: our node daemon refuses
  * that, Ganeti's ignores it.  (A call that only ours knows would not tell:
  * Ganeti's answers it by closing the connection, as does a daemon that is just
- * ending.) A node that recently did not answer is not asked. */
+ * ending.) A node that recently did not answer is not asked, and none for more
+ * than five seconds: what follows waits for it. */
 WAITS void noderpc_ask_whose(struct noderpc *r, struct node_result *results,
 			     size_t n);
 WAITS bool noderpc_is_ganetis(struct noderpc *r, const json_t *node);
