@@ -175,7 +175,7 @@ static WAITS void on_finish(void *arg)
 
 	if (r->master == NULL || r->over)
 		return;
-	r->handing = true;
+	r->handing = task_self();
 	r->config.close(r->config.arg);
 	task_spawn("hand over", finish_task, r);
 	while (!r->over && cond_wait_until(&r->changed, until_us))
@@ -244,11 +244,14 @@ bool role_parcel(struct role *r, const void *data, size_t len,
 
 char *role_order(struct role *r, const char *data, size_t len)
 {
-	bool led = r->master != NULL && !r->over;
 	char *answer = quorum_serve(r->quorum, data, len);
 
-	if (led && r->handing && r->over)
+	/* Whether there is a master is known only once it is this order's turn:
+	 * it may have come while the master was made. */
+	if (r->handing != NULL && r->handing == task_self()) {
+		r->handing = NULL;
 		end_handed_over(r);
+	}
 	return answer;
 }
 

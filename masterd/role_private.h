@@ -16,6 +16,7 @@ struct role {
 	struct quorum *quorum;
 	struct master *master;
 	struct cond changed;
+	struct task *handing; /* this task's order to hand over ends it */
 	bool hurry;	 /* role_begin() is to give up */
 	bool begun;	 /* and has returned */
 	bool promoting;	 /* the master is being made */
@@ -25,7 +26,6 @@ struct role {
 	bool tidy_again; /* and has more to do */
 	bool named;	 /* who is silent while it could not */
 	bool leading;	 /* the master could commit when it was looked at */
-	bool handing;	 /* the leader hands over */
 	bool finished;	 /* the master's work has ended in order */
 	bool over;	 /* it has handed over, or ends */
 };

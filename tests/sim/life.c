@@ -219,6 +219,8 @@ static void heal(struct life *l, struct strv *ret)
 	if (!settle(l, &copies)) {
 		strv_add(ret, l->s.master == NULL ? "there is no master"
 						  : "a job never ends");
+		if (l->s.master != NULL)
+			queue_each(l->s.master->queue, tell_job, NULL);
 		return;
 	}
 	for (size_t i = 0; i < copies.n; i++)

@@ -2,12 +2,14 @@
 /* The master is gone: candidates that make themselves the master where the
  * cluster wants that, and going on without those that are lost. */
 #include <criterion/criterion.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "lib/event/task.h"
 #include "lib/json/json.h"
 #include "masterd/config/config.h"
 #include "masterd/quorum/quorum.h"
+#include "masterd/quorum/quorum_private.h"
 #include "masterd/role.h"
 #include "queue/queue.h"
 #include "tests/sim/ops.h"
@@ -81,6 +83,77 @@ static struct sim_node *new_master(void)
 		if (s.nodes[i].master != NULL)
 			return &s.nodes[i];
 	return NULL;
+}
+
+/* --- an order to hand over --- */
+
+static bool is_elected(struct sim *sim, void *arg)
+{
+	const struct sim_node *n = arg;
+	const struct quorum *q = n->role == NULL ? NULL : role_quorum(n->role);
+	uint64_t term;
+
+	(void)sim;
+	return n->masterd.alive && q != NULL && quorum_leads(q, &term);
+}
+
+/* Other orders have the turn until the master is there. */
+static WAITS void hold_turn_task(void *arg)
+{
+	struct sim_node *n = arg;
+	struct quorum *q = role_quorum(n->role);
+
+	quorum_turn_begin(q);
+	while (n->master == NULL)
+		task_sleep(1);
+	quorum_turn_end(q);
+}
+
+static WAITS void hand_over_task(void *arg)
+{
+	struct sim_node *n = arg;
+	uint64_t to = role_quorum(s.nodes[2].role)->me.id;
+	auto_free char *order =
+		xprintf("[\"hand_over\",\"%016" PRIx64 "\"]", to);
+	auto_free char *answer = role_order(n->role, order, strlen(order));
+
+	cr_expect(str_starts(answer, "[true"), "%s", answer);
+}
+
+static void spawn_on(struct sim_node *n, const char *name, task_fn *fn)
+{
+	void *owner = task_owner();
+
+	task_set_owner(&n->masterd);
+	task_spawn(name, fn, n);
+	task_set_owner(owner);
+}
+
+static bool has_handed_over(struct sim *sim, void *arg)
+{
+	const struct sim_node *n = arg;
+
+	return sim->nodes[2].master != NULL && n->master == NULL;
+}
+
+/* The order comes while the master is made, and is carried out when it has
+ * been. */
+Test(failover, one_that_is_told_to_hand_over_while_it_becomes_master_ends)
+{
+	struct sim_node *second = &s.nodes[1];
+
+	sim_take_over(second, true);
+	cr_assert(sim_run(&s, MINUTE_MS, is_elected, second));
+	cr_assert_null(second->master, "it is still being made");
+	spawn_on(second, "hold turn", hold_turn_task);
+	spawn_on(second, "order", hand_over_task);
+	cr_assert(sim_run(&s, MINUTE_MS, serves, second));
+	cr_assert(sim_run(&s, MINUTE_MS, has_handed_over, second));
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	cr_assert_eq(count_masters(), 1);
+	cr_assert(!second->masterd.alive || second->role == NULL ||
+			  role_master(second->role) == NULL,
+		  "what was the master has ended");
 }
 
 /* --- automatic --- */
