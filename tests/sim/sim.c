@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <uv.h>
 
 #include "lib/base/clock.h"
@@ -16,6 +17,7 @@
 #include "lib/model/config/cluster.h"
 #include "lib/model/config/config_objects.h"
 #include "masterd/config/config.h"
+#include "tests/sim/seeds.h"
 
 #define START_OF_TIME_US ((int64_t)1700000000 * 1000000)
 #define HOUR_MS (3600 * 1000)
@@ -206,6 +208,7 @@ static void init(struct sim *s, size_t n_nodes, size_t n_candidates,
 	auto_free char *text = NULL;
 
 	*s = (struct sim){.n_nodes = n_nodes, .max_delay_ms = 5};
+	seeds_pin((unsigned)getpid());
 	sim_network_init(s);
 	start_time(seed);
 	for (size_t i = 0; i < n_nodes; i++) {
