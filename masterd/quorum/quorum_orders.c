@@ -133,9 +133,11 @@ static WAITS json_t *take_join(struct quorum *q, const json_t *order,
 		return NULL;
 	}
 	quorum_turn_begin(q);
-	rc = q->stopping ? error_set(err, ERR_QUEUE, ECODE_STATE,
-				     "The master daemon ends")
-			 : join(q, &me, err);
+	/* Who has dismissed it removes the log's files when it has ended. */
+	rc = q->stopping || q->told_to_end
+		     ? error_set(err, ERR_QUEUE, ECODE_STATE,
+				 "The master daemon ends")
+		     : join(q, &me, err);
 	quorum_turn_end(q);
 	return rc < 0 ? NULL : json_null();
 }
@@ -317,6 +319,7 @@ static json_t *take_leave(struct quorum *q, bool for_good, struct error *err)
 	}
 	if (for_good)
 		quorum_forget(q->config.disk, q->config.paths);
+	q->told_to_end = true;
 	q->config.quit(q->config.arg);
 	return json_null();
 }

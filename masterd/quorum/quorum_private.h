@@ -34,6 +34,7 @@ struct quorum {
 	struct consensus *log; /* NULL: this node is in none */
 	struct consensus_identity me;
 	bool started, stopping;
+	bool told_to_end; /* by an order: to leave, or to make way */
 
 	/* Candidates as the configuration has them. */
 	struct quorum_candidate *candidates;

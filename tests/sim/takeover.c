@@ -387,7 +387,7 @@ static WAITS bool demote(struct sim_node *n)
 		if (answer == NULL || !str_starts(answer, "[true"))
 			return false;
 	}
-	if (!stop_and_wait(n))
+	if (!stop_and_wait(n) || n->masterd.alive) /* or another one */
 		return false;
 	if (n->disk.disk.exists(&n->disk.disk, dir) &&
 	    n->disk.disk.list(&n->disk.disk, dir, &names, &err) == 0)

@@ -156,6 +156,35 @@ Test(failover, one_that_is_told_to_hand_over_while_it_becomes_master_ends)
 		  "what was the master has ended");
 }
 
+/* --- an order to leave --- */
+
+static WAITS void leave_and_join_task(void *arg)
+{
+	struct sim_node *n = arg;
+	struct consensus_identity me = role_quorum(n->role)->me;
+	auto_free char *join =
+		xprintf("[\"join\",\"%016" PRIx64 "\",\"%016" PRIx64 "\"]",
+			me.cluster, me.id ^ 1);
+	static const char leave[] = "[\"leave\"]";
+	auto_free char *left = role_order(n->role, leave, strlen(leave));
+	auto_free char *joined = role_order(n->role, join, strlen(join));
+
+	cr_expect(str_starts(left, "[true"), "%s", left);
+	cr_expect(str_starts(joined, "[false"), "%s", joined);
+}
+
+/* Who told it to leave removes its files when it has ended, so what it took
+ * part in meanwhile would be lost. */
+Test(failover, a_daemon_that_was_told_to_leave_takes_no_new_part)
+{
+	cut(0x02); /* no leader is heard there that would show the order to be
+		      late */
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	spawn_on(&s.nodes[1], "order", leave_and_join_task);
+	cut(0);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+}
+
 /* --- automatic --- */
 
 Test(failover, nobody_takes_over_by_itself)
