@@ -8,6 +8,7 @@
  * back, and so on (changes.c). */
 #include <getopt.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +91,8 @@ int main(int argc, char **argv)
 		.program = argv[0], .from = 1, .to = 1, .steps = STEPS_DEFAULT};
 	int c;
 
+	/* Of its threads one runs at a time: one heap is a quarter faster. */
+	mallopt(M_ARENA_MAX, 1);
 	mem_init();
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (c == 's')
