@@ -132,6 +132,8 @@ json_t *sim_iallocator(struct sim_node *n, const json_t *args)
 
 	json_decref(n->asked);
 	n->asked = json_ref(request);
+	json_decref(n->told);
+	n->told = json_ref(json_get(message, "nodes"));
 	json_object_foreach (json_unconst(json_get(message, "nodes")), name,
 			     node)
 		if (!json_bool(node, "offline", false) &&

@@ -98,6 +98,7 @@ struct sim_node {
 	char *ssh_authorized;
 	json_t *hook_env;  /* what they were last given */
 	json_t *asked;	   /* of the allocator, last */
+	json_t *told;	   /* it about nodes, then */
 	json_t *made;	   /* the device that it was told to make last */
 	json_t *transfer;  /* options of the last transfer from or to it */
 	json_t *finalized; /* the instance of the last finalize_export */

@@ -75,6 +75,22 @@ Test(mirrors, each_disk_is_two_volumes_on_two_nodes)
 	cr_assert_eq(s.files.n, 0);
 }
 
+/* Where it can go depends on the room on the nodes. */
+Test(mirrors, an_evacuation_tells_the_allocator_the_room_for_them)
+{
+	json_t *op = json_make("{s:s, s:s, s:s, s:s}", "OP_ID",
+			       "OP_NODE_EVACUATE", "node_name", NODE2, "mode",
+			       "primary-only", "iallocator", "any");
+	const json_t *told;
+
+	expect(op_mirrored("web1", NODE3), "success");
+	expect(op, "success");
+	told = json_get(s.nodes[0].told, NODE3);
+	cr_expect_gt(json_int(told, "total_disk", 0), 0);
+	cr_expect_gt(json_int(told, "free_disk", 0), 0);
+	sim_run(&s, 60000, NULL, NULL); /* the jobs that were planned */
+}
+
 static json_t *op_params(const char *id, json_t *drbd STEALS)
 {
 	return json_make("{s:s, s:{s:o}}", "OP_ID", id, "diskparams", "drbd",

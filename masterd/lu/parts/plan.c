@@ -7,6 +7,7 @@
 
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
+#include "lib/model/kinds/template.h"
 #include "masterd/lu/parts/lu_allocator.h"
 #include "queue/queue.h"
 
@@ -110,14 +111,38 @@ static json_t *read_plan(struct lu *lu, const json_t *plan, struct error *err)
 	return json_incref(json_array_get(plan, 2));
 }
 
+/* The disk space that decides where these instances can go: that of mirrors,
+ * where one of them has some, as the others take no disk along. */
+static const char *template_of_all(const struct lu *lu, const json_t *names)
+{
+	const struct config *c = lu->m->config;
+	const char *found = NULL;
+	const json_t *name;
+	size_t i;
+
+	json_array_foreach (names, i, name) {
+		const json_t *inst = config_find(c, CONFIG_INSTANCE,
+						 json_string_value(name));
+		const char *template =
+			inst == NULL ? NULL : config_instance_template(c, inst);
+
+		if (template != NULL &&
+		    (found == NULL || template_is_pair(template)))
+			found = template;
+	}
+	return found == NULL ? "diskless" : found;
+}
+
 WAITS json_t *plan_jobs(struct lu *lu, const struct plan_wish *wish,
 			json_t *request STEALS, struct error *err)
 {
+	const char *template =
+		template_of_all(lu, json_get(request, "instances"));
 	auto_json json_t *plan = lu_allocator(
 		lu, request,
 		(struct iallocator_how){
 			.name = wish->iallocator,
-			.disk_template = "diskless",
+			.disk_template = template,
 			.ignore_soft_errors = wish->ignore_soft_errors,
 		},
 		err);
