@@ -38,18 +38,27 @@ static WAITS int start(const struct paths *p, const json_t *child,
 	return file != NULL ? 0 : -1;
 }
 
+/* A secondary that stood alone and was detached counts as unconfigured: to the
+ * kernel it is like one that was never there, and is made again. */
+static WAITS int need_made(const struct paths *p, const struct drbd_dev *d,
+			   struct drbd_show *ret_show, struct error *err)
+{
+	struct drbd_status s;
+	int rc = drbd_dev_find(p, d, &s, ret_show, err);
+
+	return rc == 0 ? drbd_dev_make(p, d, err) : rc < 0 ? -1 : 0;
+}
+
 WAITS int drbd_add_children(const struct paths *p, const json_t *disk,
 			    const json_t *children, struct error *err)
 {
 	const json_t *data = json_array_get(children, 0);
 	const json_t *meta = json_array_get(children, 1);
 	auto_show struct drbd_show show = {0};
-	struct drbd_status s;
 	struct drbd_dev d;
 
 	if (drbd_dev_read(disk, &d, err) < 0 ||
-	    need_two(&d, children, err) < 0 ||
-	    drbd_dev_need(p, &d, &s, &show, err) < 0)
+	    need_two(&d, children, err) < 0 || need_made(p, &d, &show, err) < 0)
 		return -1;
 	if (show.data != NULL && is_on(&show, data, meta))
 		return 0;

@@ -165,7 +165,8 @@ static WAITS int wait_linked(const struct paths *p, const struct drbd_dev *d,
 					 "Can't find device %s: it is not "
 					 "active (gnt-instance activate-disks)",
 					 d->name);
-		if (clock_mono_us() > deadline_us || task_interrupted()) {
+		if (ret->split_brain || clock_mono_us() > deadline_us ||
+		    task_interrupted()) {
 			advice = drbd_status_advice(ret, d->minor);
 			return error_set(err, ERR_BLOCKDEV, NULL,
 					 "DRBD device %s is not in sync: %s",

@@ -91,6 +91,33 @@ Test(mirrors, an_evacuation_tells_the_allocator_the_room_for_them)
 	sim_run(&s, 60000, NULL, NULL); /* the jobs that were planned */
 }
 
+Test(mirrors, who_activates_them_hears_of_a_side_that_is_not_found)
+{
+	json_t *op = op_named("OP_INSTANCE_ACTIVATE_DISKS", "web1");
+
+	expect(op_mirrored("web1", NODE3), "success");
+	s.nodes[1].fail_on = "drbd_wait_sync";
+	expect(json_incref(op), "a mirror is not whole");
+	cr_expect(json_bool(instance("web1"), "disks_active", false));
+	s.nodes[1].fail_on = NULL;
+	expect(op, "success");
+}
+
+Test(mirrors, their_sync_is_waited_for_where_that_is_wanted)
+{
+	json_t *op = op_named("OP_INSTANCE_ACTIVATE_DISKS", "web1");
+
+	expect(op_mirrored("web1", NODE3), "success");
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+	json_set_bool(op, "wait_for_sync", true);
+	s.nodes[1].fail_on = "blockdev_getmirrorstatus";
+	expect(json_incref(op), "Can't follow the sync");
+	cr_expect_not(json_bool(instance("web1"), "disks_active", true));
+	s.nodes[1].fail_on = NULL;
+	expect(op, "success");
+	cr_expect(json_bool(instance("web1"), "disks_active", false));
+}
+
 static json_t *op_params(const char *id, json_t *drbd STEALS)
 {
 	return json_make("{s:s, s:{s:o}}", "OP_ID", id, "diskparams", "drbd",

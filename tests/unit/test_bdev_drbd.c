@@ -376,6 +376,8 @@ Test(bdev_drbd, a_split_brain_is_told_and_not_waited_for)
 			0644);
 	test_node_fails(&node, "drbd_attach_net",
 			json_make("[[o], b]", mirror(), 0), "split brain");
+	test_node_fails(&node, "drbd_wait_sync", json_make("[[o]]", mirror()),
+			"replace-disks -s");
 }
 
 Test(bdev_drbd, volumes_are_taken_off_only_if_they_are_the_ones)
@@ -413,6 +415,19 @@ static void ours(const char *line)
 	set_proc(line);
 	standin_say(&node, "drbdsetup.show.out",
 		    SHOW(ADDRESS DISK("a"), OWN_NET));
+}
+
+/* A secondary that stands alone without volumes has nothing configured. */
+Test(bdev_drbd, one_that_lost_all_of_it_gets_volumes)
+{
+	set_proc(" 3: cs:Unconfigured\n");
+	ok("blockdev_addchildren",
+	   json_make("[o, [o, o]]", mirror(), volume("a_data", 64),
+		     volume("a_meta", 128)));
+	standin_did(&node, "drbdsetup new-resource resource3\n"
+			   "drbdsetup new-minor resource3 3 0\n" START
+			   "drbdmeta --force /dev/drbd3 v08 /dev/xenvg/a_meta "
+			   "flex-external create-md\n" ATTACH);
 }
 
 Test(bdev_drbd, a_sync_has_a_percentage_and_an_end)

@@ -99,6 +99,9 @@ WAITS int disks_image(struct lu *lu, const json_t *inst, const char *image,
  * only costs time: a warning. */
 WAITS void disks_pause_mirror(struct lu *lu, const char *node,
 			      const json_t *disk, bool pause);
+/* Those of its disks that are mirrors, in the form of node calls; to be
+ * freed. */
+json_t *disks_mirrors_of(struct lu *lu, const json_t *inst);
 /* Wait until its mirrors are in sync, with the progress in the job's log (these
  * disks, in the form of node calls; NULL: all its disks); `once` only looks
  * once. ERR_EXEC when they are degraded and stay so. */

@@ -84,7 +84,7 @@ static void say_progress(struct lu *lu, const json_t *disks,
 	}
 }
 
-static json_t *mirrors_of(struct lu *lu, const json_t *inst)
+json_t *disks_mirrors_of(struct lu *lu, const json_t *inst)
 {
 	auto_json json_t *all = inst_rpc_disks(lu, inst);
 	json_t *mirrors = json_array(), *disk;
@@ -136,7 +136,7 @@ int disks_wait_sync(struct lu *lu, const json_t *inst, const json_t *disks,
 		    bool once, struct error *err)
 {
 	auto_json json_t *mirrors =
-		disks == NULL ? mirrors_of(lu, inst) : json_ref(disks);
+		disks == NULL ? disks_mirrors_of(lu, inst) : json_ref(disks);
 
 	bool done = true;
 

@@ -105,6 +105,51 @@ static WAITS json_t *assemble(struct lu *lu, struct error *err)
 	return steal(&result);
 }
 
+static bool is_without_peer(struct lu *lu)
+{
+	const struct config *c = lu->m->config;
+	auto_strv struct strv nodes = {0};
+
+	config_instance_secondaries(c, disks_of(lu)->inst, &nodes);
+	for (size_t i = 0; i < nodes.n; i++)
+		if (node_offline(config_get(c, CONFIG_NODE, nodes.items[i])))
+			return true;
+	return false;
+}
+
+/* An instance goes on with one side of a mirror.  But whoever activates disks
+ * hears of sides that do not find each other, as only somebody who knows what
+ * happened can tell which of them is right. */
+static WAITS int check_linked(struct lu *lu, struct error *err)
+{
+	const json_t *inst = disks_of(lu)->inst;
+	auto_json json_t *mirrors = disks_mirrors_of(lu, inst);
+	auto_json json_t *done = NULL;
+
+	if (json_array_size(mirrors) == 0 || is_without_peer(lu))
+		return 0;
+	done = lu_call(lu, inst_primary_node(inst),
+		       rpc_drbd_wait_sync(json_ref(mirrors)), err);
+	return done == NULL ? error_wrap(err,
+					 "The disks of instance %s are active, "
+					 "but a mirror is not whole",
+					 inst_name(inst))
+			    : 0;
+}
+
+static WAITS int await_sync(struct lu *lu, struct error *err)
+{
+	const struct op_instance_activate_disks *op = lu->op;
+	const json_t *inst = disks_of(lu)->inst;
+	struct error ignored;
+
+	if (!op->wait_for_sync ||
+	    disks_wait_sync(lu, inst, NULL, false, err) == 0)
+		return 0;
+	inst_mark(lu, inst_name(inst), NULL, 0, &ignored);
+	return -1;
+}
+
 static WAITS json_t *activate_exec(struct lu *lu, struct error *err)
 {
 	const char *name = inst_name(disks_of(lu)->inst);
@@ -115,14 +160,17 @@ static WAITS json_t *activate_exec(struct lu *lu, struct error *err)
 	if (inst_mark(lu, name, NULL, 1, err) < 0)
 		return NULL;
 	result = assemble(lu, err);
-	if (result != NULL && live_settle(lu, disks_of(lu)->inst, err) < 0)
-		return NULL; /* it uses some of them: they stay active */
 	if (result == NULL) {
 		struct error ignored;
 
 		disks_stop(lu, disks_of(lu)->inst, NULL, true, &ignored);
 		inst_mark(lu, name, NULL, 0, &ignored);
+		return NULL;
 	}
+	/* From here on they stay active: the instance may use some of them. */
+	if (live_settle(lu, disks_of(lu)->inst, err) < 0 ||
+	    check_linked(lu, err) < 0 || await_sync(lu, err) < 0)
+		return NULL;
 	return steal(&result);
 }
 
