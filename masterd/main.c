@@ -110,19 +110,28 @@ static const struct option options[] = {
 
 /* Both: -1 when this node may run the master daemon, else the exit status. */
 
+/* Has this node a part of the log?  A recovery that was cut off has set it
+ * aside. */
+static bool has_part(const struct paths *p)
+{
+	const char *dir = path(p, PATH_CONSENSUS_DIR);
+	auto_free char *server = xprintf("%s/server", dir);
+	auto_free char *aside = xprintf("%s/server-aside", dir);
+
+	return fs_exists(server) || fs_exists(aside);
+}
+
 /* A node without a part of the log has none of what was acknowledged; so it may
  * lead only by force. */
 static int check_candidate(const struct masterd *md)
 {
 	const struct paths *p = md->paths;
 	auto_strv struct strv names = {0};
-	auto_free char *server =
-		xprintf("%s/server", path(p, PATH_CONSENSUS_DIR));
 	auto_free char *list = NULL;
 
 	ssconf_read_lines(p, "master_candidates", &names);
 	if (md->config.mode != ROLE_FAILOVER || md->config.no_voting ||
-	    names.n == 0 || strv_has(&names, p->hostname) || fs_exists(server))
+	    names.n == 0 || strv_has(&names, p->hostname) || has_part(p))
 		return -1;
 	list = strv_join(&names, ", ");
 	fprintf(stderr,
