@@ -32,6 +32,8 @@
  * where all by all are more than one machine takes that is many nodes. */
 #define PEERS_TRIED 100
 #define SHA1_LEN 20
+/* Disks lie in folder/<instance>, or where --file-storage-dir has put that. */
+#define FILES_DEPTH 4
 
 /* A check: returns the value for its member of the answer, to be freed; NULL:
  * none.  `what` is the value in the request. */
@@ -415,6 +417,48 @@ static WAITS json_t *check_file_path(struct call *c, const json_t *what,
 	return json_string(text);
 }
 
+/* Below `folder`, to this depth. */
+static void list_files(const char *folder, int depth, struct strv *ret)
+{
+	auto_strv struct strv names = {0};
+	struct error ignored;
+
+	if (fs_list(folder, &names, &ignored) < 0)
+		return;
+	for (size_t i = 0; i < names.n; i++) {
+		auto_free char *file = xprintf("%s/%s", folder, names.items[i]);
+
+		if (!fs_is_dir(file))
+			strv_add(ret, file);
+		else if (depth > 1)
+			list_files(file, depth - 1, ret);
+	}
+}
+
+/* The files of disks there, with their whole paths. */
+static WAITS json_t *check_files(struct call *c, const json_t *what,
+				 const json_t *all_hvparams)
+{
+	const char *folder = json_string_value(what);
+	auto_strv struct strv files = {0};
+	auto_free char *local = NULL;
+	json_t *list = json_array();
+	struct error err;
+	size_t root;
+
+	(void)all_hvparams;
+	if (folder == NULL || file_place_check(c->paths, folder, &err) < 0)
+		return list;
+	local = paths_local(c->paths, folder);
+	root = strlen(local) - strlen(folder);
+	task_leave(); /* there may be many */
+	list_files(local, FILES_DEPTH, &files);
+	task_enter();
+	for (size_t i = 0; i < files.n; i++)
+		json_array_append_new(list, json_string(files.items[i] + root));
+	return list;
+}
+
 /* The site mounts it; only the path is checked. */
 static json_t *check_gluster_path(struct call *c, const json_t *what,
 				  const json_t *all_hvparams)
@@ -535,6 +579,7 @@ static const struct check {
 	{"bridges", true, check_bridges},
 	{"allowed-file-storage-paths", false, check_allowed_paths},
 	{"file-storage-path", true, check_file_path},
+	{"file-storage-files", true, check_files},
 	{"shared-file-storage-path", true, check_file_path},
 	{"gluster-storage-path", true, check_gluster_path},
 };

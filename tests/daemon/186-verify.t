@@ -33,6 +33,13 @@ add web2 -t file -s 8m -n node2 >/dev/null 2>&1
 succeeds "all is well" verify
 unlike "$out" 'ERROR|WARNING' "nothing is found"
 
+# --- disks that are no more ---
+lost="$(root node2)/srv/ganeti/file-storage/web9"
+mkdir -p "$lost" && : >"$lost/lost"
+warns 'ENODEORPHANFILE:node:node2.example.com:file /srv/ganeti/file-storage/web9/lost is no instance' \
+    "a file of an interrupted job"
+rm -r "$lost"
+
 # --- files ---
 cp "$(data node2)/hmac.key" "$VC/kept"
 rm "$(data node2)/hmac.key"

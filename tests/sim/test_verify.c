@@ -198,6 +198,9 @@ static const struct fault {
 	{"{\"lvlist\": \"no lvm\"}", "ERROR:ENODELVM:node:node2"},
 	{"{\"lvlist\": {\"xenvg/lost\": [4, false, true]}}",
 	 "WARNING:ENODEORPHANLV:node:node2.example.com:volume xenvg/lost"},
+	{"{\"file-storage-files\": [\"/srv/ganeti/file-storage/web9/lost\"]}",
+	 "WARNING:ENODEORPHANFILE:node:node2.example.com:file "
+	 "/srv/ganeti/file-storage/web9/lost is no instance's disk"},
 	{"{\"drbd-helper\": null}", "ERROR:ENODEDRBDHELPER:node:node2"},
 	{"{\"drbd-helper\": [false, \"x\"]}",
 	 "ERROR:ENODEDRBDHELPER:node:node2"},

@@ -206,6 +206,7 @@ static WAITS void verify_all(struct verify_group *g)
 	verify_resources(&g->v, &g->nodes);
 	lu_feedback(lu, "* Verifying orphan volumes");
 	verify_orphan_volumes(g);
+	verify_orphan_files(g);
 	verify_redundancy(g);
 	other_notes(g);
 }

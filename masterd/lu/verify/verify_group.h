@@ -81,6 +81,8 @@ void verify_storage(struct verify_group *g, const struct node_result *r);
 /* What has to agree between nodes. */
 void verify_group_storage(struct verify_group *g);
 void verify_orphan_volumes(struct verify_group *g);
+/* Files in the folder of disks that are no instance's. */
+void verify_orphan_files(struct verify_group *g);
 /* Volumes of the instance that its nodes do not have. */
 void verify_missing_volumes(struct verify_group *g, const json_t *inst);
 

@@ -150,6 +150,9 @@ static void add_folders(const struct lu *lu, json_t *checks)
 		if (s->guarded)
 			json_set_str(checks, "allowed-file-storage-paths",
 				     master);
+		if (s == template_storage(template_get("file")))
+			json_set_str(checks, "file-storage-files",
+				     json_str(cluster, s->place, ""));
 	}
 }
 

@@ -378,6 +378,58 @@ void verify_orphan_volumes(struct verify_group *g)
 	}
 }
 
+/* Into {node: {file: true}}. */
+static void collect_files(const struct config *c, json_t *ret)
+{
+	const char *uuid;
+	json_t *inst;
+
+	json_object_foreach (json_unconst(config_all(c, CONFIG_INSTANCE)), uuid,
+			     inst) {
+		auto_json json_t *disks = config_instance_disks(c, inst);
+		const char *node = inst_primary_node(inst);
+
+		for (size_t i = 0; i < json_array_size(disks); i++) {
+			const json_t *disk = json_array_get(disks, i);
+			const char *file = json_string_value(
+				json_array_get(disk_logical_id(disk), 1));
+
+			if (!str_eq(disk_dev_type(disk), "file") ||
+			    file == NULL)
+				continue;
+			if (json_get(ret, node) == NULL)
+				json_object_set_new(ret, node, json_object());
+			json_object_set_new(json_object_get(ret, node), file,
+					    json_true());
+		}
+	}
+}
+
+void verify_orphan_files(struct verify_group *g)
+{
+	auto_json json_t *should = json_object();
+
+	collect_files(g->lu.m->config, should);
+	collect_files(g->live->config, should);
+	for (size_t i = 0; i < g->n; i++) {
+		const struct node_result *r = &g->results[i];
+		const json_t *known = json_get(should, node_uuid(r->node));
+		const json_t *list = json_get(r->payload, "file-storage-files");
+
+		for (size_t k = 0; k < json_array_size(list); k++) {
+			const char *file =
+				json_string_value(json_array_get(list, k));
+
+			if (file != NULL && json_get(known, file) == NULL)
+				verify_warning(&g->v, "ENODEORPHANFILE",
+					       node_name(r->node),
+					       "file %s is no instance's disk; "
+					       "remove it if nobody needs it",
+					       file);
+		}
+	}
+}
+
 void verify_missing_volumes(struct verify_group *g, const json_t *inst)
 {
 	const char *node, *volume;
