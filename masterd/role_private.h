@@ -17,17 +17,17 @@ struct role {
 	struct master *master;
 	struct cond changed;
 	struct task *handing; /* this task's order to hand over ends it */
-	bool hurry;	 /* role_begin() is to give up */
-	bool begun;	 /* and has returned */
-	bool promoting;	 /* the master is being made */
-	bool electing;	 /* the task that waits for a silence runs */
-	bool watching;	 /* the task that looks for another master runs */
-	bool tidying;	 /* that of role_certs.c runs */
-	bool tidy_again; /* and has more to do */
-	bool named;	 /* who is silent while it could not */
-	bool leading;	 /* the master could commit when it was looked at */
-	bool finished;	 /* the master's work has ended in order */
-	bool over;	 /* it has handed over, or ends */
+	bool hurry;	      /* role_begin() is to give up */
+	bool begun;	      /* and has returned */
+	bool promoting;	      /* the master is being made */
+	bool electing;	      /* the task that waits for a silence runs */
+	bool watching;	      /* the task that looks for another master runs */
+	bool tidying;	      /* that of role_certs.c runs */
+	bool tidy_again;      /* and has more to do */
+	bool named;	      /* who is silent while it could not */
+	bool leading;  /* the master could commit when it was looked at */
+	bool finished; /* the master's work has ended in order */
+	bool over;     /* it has handed over, or ends */
 };
 
 /* A line for people: to the log, and to who has started the daemon. */

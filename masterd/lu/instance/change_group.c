@@ -150,9 +150,10 @@ static WAITS json_t *make_plan(struct lu *lu, bool early_release,
 {
 	struct change *c = change_of(lu);
 
-	return plan_jobs(
-		lu, &(struct plan_wish){c->iallocator, false, early_release},
-		iallocator_change_group(&c->instances, &c->to), err);
+	return plan_jobs(lu,
+			 &(struct plan_wish){c->iallocator, &c->instances,
+					     false, early_release},
+			 iallocator_change_group(&c->instances, &c->to), err);
 }
 
 static void change_done(struct lu *lu)

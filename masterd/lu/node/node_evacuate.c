@@ -143,7 +143,7 @@ static WAITS json_t *evacuate_exec(struct lu *lu, struct error *err)
 	else
 		jobs = plan_jobs(
 			lu,
-			&(struct plan_wish){e->iallocator,
+			&(struct plan_wish){e->iallocator, &e->instances,
 					    op->ignore_soft_errors == 1,
 					    op->early_release},
 			iallocator_node_evacuate(&e->instances, op->mode), err);

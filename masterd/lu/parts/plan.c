@@ -113,16 +113,15 @@ static json_t *read_plan(struct lu *lu, const json_t *plan, struct error *err)
 
 /* The disk space that decides where these instances can go: that of mirrors,
  * where one of them has some, as the others take no disk along. */
-static const char *template_of_all(const struct lu *lu, const json_t *names)
+static const char *template_of_all(const struct lu *lu,
+				   const struct strv *names)
 {
 	const struct config *c = lu->m->config;
 	const char *found = NULL;
-	const json_t *name;
-	size_t i;
 
-	json_array_foreach (names, i, name) {
-		const json_t *inst = config_find(c, CONFIG_INSTANCE,
-						 json_string_value(name));
+	for (size_t i = 0; i < names->n; i++) {
+		const json_t *inst =
+			config_find(c, CONFIG_INSTANCE, names->items[i]);
 		const char *template =
 			inst == NULL ? NULL : config_instance_template(c, inst);
 
@@ -136,8 +135,7 @@ static const char *template_of_all(const struct lu *lu, const json_t *names)
 WAITS json_t *plan_jobs(struct lu *lu, const struct plan_wish *wish,
 			json_t *request STEALS, struct error *err)
 {
-	const char *template =
-		template_of_all(lu, json_get(request, "instances"));
+	const char *template = template_of_all(lu, wish->instances);
 	auto_json json_t *plan = lu_allocator(
 		lu, request,
 		(struct iallocator_how){

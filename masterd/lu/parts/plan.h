@@ -16,6 +16,7 @@ int plan_choose(struct lu *lu, const char *node, const char *iallocator,
 
 struct plan_wish {
 	const char *iallocator;
+	const struct strv *instances; /* that move, their names */
 	bool ignore_soft_errors;
 	bool early_release; /* of the jobs that replace disks */
 };
