@@ -11,6 +11,7 @@
 #include "noded/hv/hv.h"
 #include "noded/instance/instance.h"
 #include "noded/storage/bdev.h"
+#include "noded/storage/drbd.h"
 
 /* The class of the instance if it can migrate. */
 static const struct hv_class *migrating(const json_t *instance,
@@ -23,6 +24,30 @@ static const struct hv_class *migrating(const json_t *instance,
 	error_set(err, ERR_HYPERVISOR, NULL,
 		  "Hypervisor %s does not support migration", hv->name);
 	return NULL;
+}
+
+/* While the other side of a mirror is away, or not all of it is there, what the
+ * instance writes is on this node alone: over there it would go on with an
+ * older disk, and both sides would have something that the other one has not.
+ */
+static WAITS int mirrored(void *arg, const json_t *instance, struct error *err)
+{
+	const struct call *c = arg;
+
+	return drbd_check_whole(c->paths, json_get(instance, "disks_info"),
+				err);
+}
+
+static struct hv_caller caller_of(struct call *c, const json_t *instance)
+{
+	struct hv_caller caller = calls_caller(c);
+	const json_t *disk;
+	size_t i;
+
+	json_array_foreach (json_get(instance, "disks_info"), i, disk)
+		if (str_eq(json_str(disk, "dev_type", ""), "drbd"))
+			caller.mirrored = mirrored;
+	return caller;
 }
 
 static json_t *null_or_error(int rc)
@@ -87,7 +112,7 @@ call_instance_migrate(struct call *c,
 		      struct error *err)
 {
 	const struct hv_class *hv = migrating(args->instance, err);
-	const struct hv_caller caller = calls_caller(c);
+	const struct hv_caller caller = caller_of(c, args->instance);
 
 	if (hv == NULL)
 		return NULL;
@@ -151,7 +176,7 @@ WAITS json_t *call_instance_get_migration_status(
 	struct error *err)
 {
 	const struct hv_class *hv = migrating(args->instance, err);
-	const struct hv_caller caller = calls_caller(c);
+	const struct hv_caller caller = caller_of(c, args->instance);
 
 	return hv != NULL ? hv->migration_status(c->paths, args->instance,
 						 &caller, err)

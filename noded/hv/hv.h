@@ -32,6 +32,11 @@ struct hv_disk {
  * new one may have given the instance to another node. */
 struct hv_caller {
 	int (*in_force)(void *arg, struct error *err);
+	/* Asked while the instance stands still, before it goes on on another
+	 * node: -1 with err when a disk there lacks something that it has
+	 * written.  NULL: both nodes have the same disks. */
+	WAITS int (*mirrored)(void *arg, const json_t *instance,
+			      struct error *err);
 	void *arg;
 };
 

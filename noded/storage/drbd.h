@@ -56,6 +56,10 @@ WAITS int drbd_attach_net(const struct paths *p, const json_t *disks,
  * connected and does not become so. */
 WAITS json_t *drbd_wait_sync(const struct paths *p, const json_t *disks,
 			     struct error *err);
+/* 0 if the other side of each mirror among the disks is connected and has all
+ * that was written; else -1 with err, which says what to do. */
+WAITS int drbd_check_whole(const struct paths *p, const json_t *disks,
+			   struct error *err);
 /* The UUIDs of those that are not there, have no peer and look for none, or
  * have no volumes; to be freed. */
 WAITS json_t *drbd_needs_activation(const struct paths *p, const json_t *disks,

@@ -227,6 +227,48 @@ WAITS json_t *drbd_needs_activation(const struct paths *p, const json_t *disks,
 	return steal(&list);
 }
 
+static bool is_whole(const struct drbd_status *s)
+{
+	return drbd_status_is(s, "Connected") &&
+	       drbd_status_is_synced_here(s) &&
+	       str_eq(s->peer_disk, "UpToDate");
+}
+
+/* No program is run: a guest stands still meanwhile. */
+WAITS int drbd_check_whole(const struct paths *p, const json_t *disks,
+			   struct error *err)
+{
+	auto_look struct bdev_look look = {0};
+	const json_t *disk;
+	size_t i;
+
+	json_array_foreach (disks, i, disk) {
+		auto_free char *advice = NULL;
+		struct drbd_status s;
+		struct drbd_dev d;
+		int rc;
+
+		if (strcmp(json_str(disk, "dev_type", ""), "drbd") != 0)
+			continue;
+		if (drbd_dev_read(disk, &d, err) < 0)
+			return -1;
+		rc = drbd_dev_status(p, d.minor, &look, &s, err);
+		if (rc < 0)
+			return -1;
+		if (rc == 1 && is_whole(&s))
+			continue;
+		advice = rc == 1 ? drbd_status_advice(&s, d.minor) : NULL;
+		return error_set(err, ERR_BLOCKDEV, ECODE_STATE,
+				 "The other side of disk %zu has not all that "
+				 "was written: %s",
+				 i,
+				 advice != NULL
+					 ? advice
+					 : "run gnt-instance activate-disks");
+	}
+	return 0;
+}
+
 /* NULL: all is well, or it is no mirror. */
 static WAITS char *advice_for(const struct paths *p, const json_t *disk,
 			      struct bdev_look *look)

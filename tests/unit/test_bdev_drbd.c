@@ -488,6 +488,54 @@ Test(bdev_drbd, what_to_do_is_told_for_each_disk)
 	       "up\",null]");
 }
 
+struct look {
+	json_t *disks;
+	int rc;
+};
+
+static void look_task(void *arg)
+{
+	struct look *l = arg;
+
+	l->rc = drbd_check_whole(node.root.paths, l->disks, &err);
+}
+
+/* A guest that migrates asks before it goes on on the other node. */
+Test(bdev_drbd, the_other_side_has_all_that_was_written_or_not)
+{
+	static const struct {
+		const char *line, *error; /* NULL: it has */
+	} cases[] = {
+		{LINE("3", "Connected", "Primary/Primary", "UpToDate/UpToDate"),
+		 NULL},
+		{LINE("3", "Connected", "Primary/Primary", "UpToDate/Diskless"),
+		 "activate-disks"},
+		{LINE("3", "Connected", "Primary/Primary", "Diskless/UpToDate"),
+		 "replace-disks"},
+		{SYNC, "in sync in a while"},
+		{LINE("3", "StandAlone", "Primary/Unknown",
+		      "UpToDate/DUnknown"),
+		 "activate-disks"},
+		{"", "disk 1"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct look l = {
+			.disks = json_make("[o, o]", volume("a", 64), mirror()),
+		};
+
+		set_proc(cases[i].line);
+		task_spawn("look", look_task, &l);
+		test_run_tasks();
+		cr_expect_eq(l.rc, cases[i].error == NULL ? 0 : -1, "%zu", i);
+		cr_expect(cases[i].error == NULL ||
+				  strstr(err.text, cases[i].error) != NULL,
+			  "%s", err.text);
+		json_decref(l.disks);
+	}
+	standin_did(&node, "");
+}
+
 Test(bdev_drbd, its_size_is_the_kernels)
 {
 	ours(CONNECTED);

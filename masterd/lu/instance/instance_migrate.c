@@ -13,9 +13,10 @@
 #include "masterd/lu/parts/lu_balloon.h"
 #include "masterd/lu/parts/lu_instance.h"
 
-/* Status polls of a transfer: every 100 ms first, then every second. */
+/* Status polls of a transfer.  While the last one is awaited the instance
+ * stands still. */
 #define POLL_FIRST_MS 100
-#define POLL_MS 1000
+#define POLL_MS 250
 #define POLL_FAST_ROUNDS 10
 
 /* Fail over in place of migrating: the instance does not run, or is set to do

@@ -22,6 +22,10 @@
 #define ANSWER_WAIT_MS 250
 #define ANSWER_TRIES 20
 
+/* Half a second for the rest of the memory. */
+#define SWITCH_WAIT_MS 10
+#define SWITCH_WAITS 50
+
 #define CANCEL_WAIT_MS 50
 #define CANCEL_WAITS 400 /* twenty seconds for a transfer to be given up */
 
@@ -213,9 +217,9 @@ int kvm_migrate(const struct paths *p, const char *cluster_name,
 	json_t *capabilities = kvm_capabilities(hv);
 
 	(void)cluster_name;
-	/* Its disks go along: they have to be complete before it goes on there
+	/* Its disks have to be complete there before it goes on
 	 * (kvm_migration_status()). */
-	if (kvm_mirrors(p, name) > 0 &&
+	if ((caller->mirrored != NULL || kvm_mirrors(p, name) > 0) &&
 	    kvm_order(p, name, "migrate-set-capabilities", pause_at_end(),
 		      err) < 0)
 		return -1;
@@ -392,25 +396,57 @@ int kvm_finalize_src(const struct paths *p, const json_t *instance,
 	return resume(p, name, status, err);
 }
 
-/* It is paused, and all its memory is there.  What its disks still lack is
- * written; without them it must not go on. */
-static WAITS int switch_over(const struct paths *p, const json_t *instance,
-			     const struct hv_caller *caller, struct error *err)
+/* What the disks over there still lack is written; -1: that cannot be. */
+static WAITS int complete_disks(const struct paths *p, const json_t *instance,
+				const struct hv_caller *caller,
+				struct error *err)
+{
+	if (caller->mirrored != NULL &&
+	    caller->mirrored(caller->arg, instance, err) < 0)
+		return -1;
+	return kvm_end_mirrors(p, json_str(instance, "name", ""), err);
+}
+
+/* What is left of the memory takes about as long as "downtime-limit" says, so
+ * it is waited for here: who asks comes again much later, and the instance
+ * stands still meanwhile.  The answer to "query-migrate", to be freed. */
+static WAITS json_t *await_switch(const struct paths *p, const char *name,
+				  struct error *err)
+{
+	for (int i = 0;; i++) {
+		json_t *state =
+			kvm_monitor(p, name, "query-migrate", NULL, err);
+		const char *status = json_str(state, "status", "");
+
+		if (i == SWITCH_WAITS || (!str_eq(status, "pre-switchover") &&
+					  !str_eq(status, "device")))
+			return state;
+		json_decref(state);
+		task_sleep(SWITCH_WAIT_MS);
+	}
+}
+
+/* It is paused, and all its memory is there.  Without its disks it must not go
+ * on. */
+static WAITS json_t *switch_over(const struct paths *p, const json_t *instance,
+				 const struct hv_caller *caller,
+				 struct error *err)
 {
 	const char *name = json_str(instance, "name", "");
 	struct error ignored;
 
 	if (hv_in_force(caller, err) < 0)
-		return -1;
-	if (kvm_end_mirrors(p, name, err) < 0) {
+		return NULL;
+	if (complete_disks(p, instance, caller, err) < 0) {
 		if (hv_in_force(caller, &ignored) == 0)
 			kvm_order(p, name, "migrate_cancel", NULL, &ignored);
-		return -1;
+		return NULL;
 	}
-	if (hv_in_force(caller, err) < 0)
-		return -1;
-	return kvm_order(p, name, "migrate-continue",
-			 json_make("{s:s}", "state", "pre-switchover"), err);
+	if (hv_in_force(caller, err) < 0 ||
+	    kvm_order(p, name, "migrate-continue",
+		      json_make("{s:s}", "state", "pre-switchover"), err) < 0)
+		return NULL;
+	return await_switch(p, name, err);
 }
 
 static WAITS bool runs(const struct paths *p, const json_t *instance)
@@ -422,13 +458,30 @@ static WAITS bool runs(const struct paths *p, const json_t *instance)
 	return str_eq(state, "running");
 }
 
+/* The answer to "query-migrate", to be freed, when what it asks for next has
+ * been done; NULL with err. */
+static WAITS json_t *go_on(const struct paths *p, const json_t *instance,
+			   const struct hv_caller *caller, struct error *err)
+{
+	const char *name = json_str(instance, "name", "");
+	auto_json json_t *state =
+		kvm_monitor(p, name, "query-migrate", NULL, err);
+	const char *status = json_str(state, "status", "none");
+
+	if (str_eq(status, "pre-switchover"))
+		return switch_over(p, instance, caller, err);
+	if (str_eq(status, "active") &&
+	    wants_postcopy(json_get(instance, "hvparams"),
+			   json_get(state, "ram")) &&
+	    (hv_in_force(caller, err) < 0 ||
+	     kvm_order(p, name, "migrate-start-postcopy", NULL, err) < 0))
+		return NULL;
+	return steal(&state);
+}
+
 json_t *kvm_migration_status(const struct paths *p, const json_t *instance,
 			     const struct hv_caller *caller, struct error *err)
 {
-	auto_json json_t *state = kvm_monitor(p, json_str(instance, "name", ""),
-					      "query-migrate", NULL, err);
-	const char *status = json_str(state, "status", "none");
-	const json_t *ram = json_get(state, "ram");
 	static const struct {
 		const char *theirs, *ours;
 	} names[] = {
@@ -436,21 +489,14 @@ json_t *kvm_migration_status(const struct paths *p, const json_t *instance,
 		{"cancelled", "cancelled"}, {"cancelling", "cancelled"},
 		{"none", "failed"},
 	};
+	auto_json json_t *state = go_on(p, instance, caller, err);
+	const json_t *ram = json_get(state, "ram");
 	const char *ours = "active";
 
 	if (state == NULL)
 		return NULL;
-	if (strcmp(status, "active") == 0 &&
-	    wants_postcopy(json_get(instance, "hvparams"), ram) &&
-	    (hv_in_force(caller, err) < 0 ||
-	     kvm_order(p, json_str(instance, "name", ""),
-		       "migrate-start-postcopy", NULL, err) < 0))
-		return NULL;
-	if (strcmp(status, "pre-switchover") == 0 &&
-	    switch_over(p, instance, caller, err) < 0)
-		return NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (strcmp(names[i].theirs, status) == 0)
+		if (str_eq(names[i].theirs, json_str(state, "status", "none")))
 			ours = names[i].ours;
 	/* It runs here, so that was when it came. */
 	if (strcmp(ours, "completed") == 0 && runs(p, instance))
