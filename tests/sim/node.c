@@ -235,8 +235,14 @@ static json_t *mirror_status(const struct sim_node *n)
 
 static json_t *do_disk_find(struct sim_node *n, const json_t *args)
 {
-	(void)args;
-	return good(mirror_status(n));
+	const json_t *disk = json_array_get(args, 0);
+	auto_free char *file = str_eq(json_str(disk, "dev_type", ""), "plain")
+				       ? storage_of(n, disk)
+				       : NULL;
+
+	return good(file != NULL && table_get(&n->sim->files, file) == NULL
+			    ? json_null()
+			    : mirror_status(n));
 }
 
 static json_t *do_mirror_status(struct sim_node *n, const json_t *args)

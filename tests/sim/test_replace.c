@@ -99,6 +99,26 @@ Test(replace, storage_on_either_node)
 	cr_assert_eq(s.files.n, 4 * DISKS);
 }
 
+Test(replace, volumes_that_were_lost_with_their_drive)
+{
+	const json_t *children;
+
+	make_mirrored();
+	children = json_get(
+		config_get(s.master->config, CONFIG_DISK, "00000000-" INSTANCE),
+		"children");
+	cr_assert_eq(json_array_size(children), 2);
+	for (size_t i = 0; i < 2; i++) {
+		auto_free char *file = sim_volume(s.nodes[1].uuid,
+						  json_array_get(children, i));
+
+		cr_assert_not_null(table_get(&s.files, file));
+		table_remove(&s.files, file);
+	}
+	expect(op_replace("replace_on_secondary", NULL), "success");
+	cr_assert_eq(s.files.n, 4 * DISKS);
+}
+
 Test(replace, it_is_done_as_planned)
 {
 	make_mirrored();

@@ -46,6 +46,24 @@ static json_t *fresh_volumes(const json_t *children)
 	return list;
 }
 
+/* Those that the node has: with a drive that was lost volumes are gone, too. */
+static WAITS json_t *volumes_there(struct lu *lu, const json_t *children)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < json_array_size(children); i++) {
+		json_t *child = json_array_get(children, i);
+		struct error ignored;
+		auto_json json_t *found = lu_call(
+			lu, replace_of(lu)->target,
+			rpc_blockdev_find(json_incref(child)), &ignored);
+
+		if (found != NULL && !json_is_null(found))
+			json_array_append(list, child);
+	}
+	return list;
+}
+
 static json_t *retired_volumes(const json_t *children)
 {
 	json_t *list = json_array();
@@ -88,6 +106,7 @@ static WAITS int attach(struct lu *lu, const json_t *disk,
 /* What one disk's change has to do with. */
 struct swap {
 	const json_t *disk, *children;
+	const json_t *old; /* those of the children that are there */
 	json_t *fresh, *retired;
 };
 
@@ -105,7 +124,7 @@ static WAITS int swap_steps(struct lu *lu, const struct swap *s, int *at,
 		return error_wrap(err, "Can't detach the old storage");
 	*at = DETACHED;
 	lu_info(lu, "Renaming the old volumes on the target node");
-	if (rename_all(lu, s->children, s->retired, err) < 0)
+	if (rename_all(lu, s->old, s->retired, err) < 0)
 		return error_wrap(err, "Can't rename the old volumes");
 	*at = RETIRED;
 	lu_info(lu, "Renaming the new volumes on the target node");
@@ -126,8 +145,7 @@ static WAITS void swap_back(struct lu *lu, const struct swap *s, int at)
 
 	if ((at >= RENAMED &&
 	     rename_all(lu, s->children, s->fresh, &err) < 0) ||
-	    (at >= RETIRED &&
-	     rename_all(lu, s->retired, s->children, &err) < 0) ||
+	    (at >= RETIRED && rename_all(lu, s->retired, s->old, &err) < 0) ||
 	    (at >= DETACHED && attach(lu, s->disk, s->children, &err) < 0))
 		lu_warn(lu,
 			"%s has no storage on node %s now, its mirror goes on "
@@ -150,8 +168,9 @@ static WAITS int swap(struct lu *lu, const json_t *disk, json_t *fresh,
 {
 	const char *name = disk_iv_name(disk);
 	const json_t *children = disk_children(disk);
-	auto_json json_t *retired = retired_volumes(children);
-	struct swap s = {disk, children, fresh, retired};
+	auto_json json_t *old = volumes_there(lu, children);
+	auto_json json_t *retired = retired_volumes(old);
+	struct swap s = {disk, children, old, fresh, retired};
 	int at;
 
 	lu_info(lu, "Detaching %s drbd from local storage", name);
