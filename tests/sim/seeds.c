@@ -4,11 +4,15 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A seed takes a fraction of a second; one that takes so long hangs. */
-#define SEED_LIMIT_S 60
+/* A seed takes a fraction of a second of the CPU; one that takes so long is
+ * caught in a loop.  One that hangs takes none; but on a machine that does a
+ * lot besides, a seed may have to wait for long. */
+#define SEED_CPU_S 60
+#define SEED_LIMIT_S 600
 
 #define WORKERS_MAX 64
 
@@ -37,6 +41,7 @@ static pid_t start_seed(const struct seeds *s, uintmax_t seed, unsigned worker)
 	if (pid != 0)
 		return pid;
 	seeds_pin(worker);
+	setrlimit(RLIMIT_CPU, &(struct rlimit){SEED_CPU_S, SEED_CPU_S});
 	alarm(SEED_LIMIT_S);
 	/* What is fine needs no line. */
 	if (s->to - s->from > 100 && freopen("/dev/null", "w", stderr) == NULL)
