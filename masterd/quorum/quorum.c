@@ -252,6 +252,17 @@ bool quorum_has_log(const struct quorum *q)
 	return q->log != NULL;
 }
 
+/* Somebody goes on with what this node has, by force: nobody else is left. */
+static void tell_half(const struct quorum *q)
+{
+	if (state_is_half(q->state))
+		log_warning("This node was fetching the state of the cluster "
+			    "when it ended, and has not come to the end: some "
+			    "of its jobs and its configuration may be of "
+			    "different times. Look at gnt-cluster verify and "
+			    "gnt-job list");
+}
+
 int quorum_found(struct quorum *q, uint64_t term, struct error *err)
 {
 	struct raft_snapshot begin = {.index = 1,
@@ -261,6 +272,7 @@ int quorum_found(struct quorum *q, uint64_t term, struct error *err)
 	struct consensus_identity me = {0};
 	int rc;
 
+	tell_half(q);
 	if (end_log(q, err) < 0 || state_write_out(q->state, err) < 0)
 		return -1;
 	while (me.cluster == 0)
