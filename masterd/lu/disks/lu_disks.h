@@ -116,6 +116,10 @@ WAITS int disks_mirror_leave(struct lu *lu, const json_t *disks,
 WAITS int disks_mirror_join(struct lu *lu, const json_t *disks,
 			    const char *const nodes[2], bool two_primaries,
 			    struct error *err);
+/* 0 if both nodes say that they are connected, or become so soon; else -1 with
+ * what each of them says. */
+WAITS int disks_mirror_check(struct lu *lu, const json_t *disks,
+			     const char *const nodes[2], struct error *err);
 /* Wait until both nodes say that they are equal; the job's log tells the
  * progress. */
 WAITS int disks_mirror_settle(struct lu *lu, const json_t *disks,

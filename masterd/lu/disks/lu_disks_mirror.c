@@ -87,6 +87,24 @@ WAITS int disks_mirror_join(struct lu *lu, const json_t *disks,
 		       "attach drbd disks", err);
 }
 
+/* After a split brain one side may only see that the other has gone. */
+WAITS int disks_mirror_check(struct lu *lu, const json_t *disks,
+			     const char *const nodes[2], struct error *err)
+{
+	struct node_result *results = ask_both(lu, disks, nodes, wait_sync);
+	auto_strv struct strv said = {0};
+	auto_free char *text = NULL;
+
+	for (size_t i = 0; i < 2; i++)
+		if (results[i].payload == NULL)
+			strv_add(&said, results[i].err->text);
+	node_results_free(results, 2);
+	if (said.n == 0)
+		return 0;
+	text = strv_join(&said, "; ");
+	return error_set(err, ERR_EXEC, ECODE_STATE, "%s", text);
+}
+
 /* There is no time limit, as for each sync; a user kills the job. */
 WAITS int disks_mirror_settle(struct lu *lu, const json_t *disks,
 			      const char *const nodes[2], struct error *err)

@@ -124,17 +124,22 @@ static WAITS int check_linked(struct lu *lu, struct error *err)
 {
 	const json_t *inst = disks_of(lu)->inst;
 	auto_json json_t *mirrors = disks_mirrors_of(lu, inst);
-	auto_json json_t *done = NULL;
+	auto_free char *primary = xstrdup(inst_primary_node(inst));
+	auto_strv struct strv others = {0};
+	const char *nodes[2] = {primary};
 
-	if (json_array_size(mirrors) == 0 || is_without_peer(lu))
+	config_instance_secondaries(lu->m->config, inst, &others);
+	if (json_array_size(mirrors) == 0 || others.n == 0 ||
+	    is_without_peer(lu))
 		return 0;
-	done = lu_call(lu, inst_primary_node(inst),
-		       rpc_drbd_wait_sync(json_ref(mirrors)), err);
-	return done == NULL ? error_wrap(err,
-					 "The disks of instance %s are active, "
-					 "but a mirror is not whole",
-					 inst_name(inst))
-			    : 0;
+	nodes[1] = others.items[0];
+	if (disks_mirror_check(lu, mirrors, nodes, err) == 0)
+		return 0;
+	return error_wrap(
+		err,
+		"The disks of instance %s are active, but a mirror is "
+		"not whole",
+		inst_name(inst));
 }
 
 static WAITS int await_sync(struct lu *lu, struct error *err)
