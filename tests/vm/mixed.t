@@ -118,7 +118,7 @@ succeeds "new storage on the secondary" theirs gnt-instance replace-disks -s d1
 succeeds "new storage on the primary" theirs gnt-instance replace-disks -p d1
 is "$(sum 3 d1)" "$wanted" "with its data"
 succeeds "its secondary moves to Debian's node" theirs gnt-instance replace-disks -n node1 d1
-is "$(lvs_of 2 | grep -c _data)" 0 "nothing stays behind"
+is "$(lvs_of 2 | grep -c 'originstname[+]d1')" 0 "nothing stays behind"
 succeeds "it migrates there" theirs gnt-instance migrate -f d1
 is "$(sum 1 d1)" "$wanted" "with its data"
 lap "Ganeti's master has moved the mirror"
