@@ -16,7 +16,7 @@ static bool is_to_be_let_in(struct role *r, const char *uuid)
 	const json_t *node = config_get(r->master->config, CONFIG_NODE, uuid);
 
 	return node == NULL || node_master_candidate(node) ||
-	       quorum_has_member(r->quorum, node_name(node));
+	       quorum_may_have_member(r->quorum, node_name(node));
 }
 
 static json_t *certs_to_keep(struct role *r)

@@ -152,6 +152,10 @@ void quorum_members_begin(struct quorum *q);
  * others have joined in its place. */
 bool quorum_has_member(const struct quorum *q, const char *node_name);
 
+/* The same, or it may just become one, as what is committed names it as a
+ * candidate. */
+bool quorum_may_have_member(struct quorum *q, const char *node_name);
+
 /* This node is no candidate any more: it is told so (node_demote_from_mc) as
  * soon as it is no member of the log, which may be when others have joined in
  * its place.  False: it is none now, nor is it just being told; the caller

@@ -466,14 +466,25 @@ bool quorum_has_member(const struct quorum *q, const char *name)
 	       member_of(&now.raft.members, quorum_node_hash(name)) != 0;
 }
 
+bool quorum_may_have_member(struct quorum *q, const char *name)
+{
+	return quorum_has_member(q, name) ||
+	       (q->log != NULL &&
+		quorum_candidate_of(q, quorum_node_hash(name)
+					       << QUORUM_LIFE_BITS) != NULL);
+}
+
 bool quorum_dismiss(struct quorum *q, const char *name)
 {
 	if (q->log == NULL || !q->members_run)
 		return false;
 	if (strv_has(&q->dismissed, name))
 		return true;
-	if (!quorum_has_member(q, name))
+	if (!quorum_has_member(q, name)) {
+		if (q->config.left != NULL)
+			q->config.left(q->config.arg);
 		return false;
+	}
 	strv_add_unique(&q->leaving, name);
 	cond_signal(&q->kick);
 	return true;

@@ -9,6 +9,7 @@
 #include "masterd/config/config.h"
 #include "masterd/quorum/quorum.h"
 #include "masterd/quorum/quorum_private.h"
+#include "masterd/role_private.h"
 #include "queue/queue.h"
 #include "tests/sim/ops.h"
 #include "tests/sim/sim.h"
@@ -266,6 +267,45 @@ Test(candidates, they_have_the_jobs_before_they_count)
 	s.nodes[0].down = s.nodes[1].down = s.nodes[2].down = true;
 	cr_assert(fail_over(3, 5 * MINUTE_MS));
 	cr_assert_not_null(queue_job(s.nodes[3].master->queue, id));
+}
+
+static bool is_let_in(size_t node)
+{
+	const json_t *cluster = config_cluster(s.master->config);
+
+	return json_get(json_get(cluster, "candidate_certs"),
+			s.nodes[node].uuid) != NULL;
+}
+
+static void shut_out(void)
+{
+	task_set_owner(&s.nodes[0].masterd);
+	role_begin_to_shut_out(s.nodes[0].role);
+	task_set_owner(NULL);
+}
+
+/* A change that is not committed does not keep it from becoming a member. */
+Test(candidates, who_is_one_by_what_is_committed_is_let_in)
+{
+	json_t *node;
+
+	cut(0x08);
+	set_candidate(3, true);
+	commit(MINUTE_MS);
+	cr_assert(committed);
+	cr_assert(is_let_in(3));
+	node = config_edit(
+		config_get(s.master->config, CONFIG_NODE, s.nodes[3].uuid));
+	json_set_bool(node, "master_candidate", false);
+	config_put(s.master->config, CONFIG_NODE, node);
+	shut_out();
+	sim_run(&s, 1000, NULL, NULL);
+	cr_assert(is_let_in(3), "it may just be joining");
+	commit(1000);
+	shut_out();
+	sim_run(&s, 1000, NULL, NULL);
+	cr_assert_not(is_let_in(3), "now it is none");
+	cut(0);
 }
 
 static bool fetches(struct sim *sim, void *arg)
