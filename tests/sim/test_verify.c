@@ -265,7 +265,7 @@ Test(verify, what_changes_meanwhile_is_not_held_against_the_nodes)
 	uint64_t id;
 
 	s.calls = &calls;
-	s.max_delay_ms = 2000;
+	s.max_delay_ms = 500;
 	id = sim_submit(&s, group_op(), NULL);
 	cr_assert(sim_run(&s, 60000, has_asked,
 			  (void *)"node_verify node3.example.com"));
@@ -289,7 +289,7 @@ Test(verify, what_comes_meanwhile_is_no_orphan)
 	expect(op_add("web1", "node1.example.com", false), "success");
 	say(0, "{\"instancelist\": [\"web1\", \"web2\"]}");
 	s.calls = &calls;
-	s.max_delay_ms = 2000;
+	s.max_delay_ms = 500;
 	id = sim_submit(&s, group_op(), NULL);
 	cr_assert(sim_run(&s, 60000, has_asked,
 			  (void *)"node_verify node3.example.com"));

@@ -9,6 +9,10 @@
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
 #include "lib/model/params/params.h"
+#include "masterd/quorum/quorum.h"
+
+/* Candidates have so long to write what they have. */
+#define FILES_MS 10000u
 
 static struct verify_group *group_of(struct lu *lu)
 {
@@ -226,6 +230,9 @@ static WAITS json_t *verify_group_exec(struct lu *lu, struct error *err)
 		lu_feedback(lu, "* Empty node group, skipping verification");
 		return json_true();
 	}
+	/* Files follow what is committed, also by the jobs before this one. */
+	if (lu->m->quorum != NULL)
+		quorum_write_out(lu->m->quorum, FILES_MS);
 	freeze(g);
 	verify_all(g);
 	thaw(g);
