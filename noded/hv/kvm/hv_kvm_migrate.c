@@ -207,6 +207,12 @@ static WAITS int stop_before(const struct paths *p, const char *name, bool live,
 	return rc == 1 ? kvm_order(p, name, "stop", NULL, err) : rc;
 }
 
+/* NULL: nobody in particular wants it. */
+static bool has_to_ask(const struct hv_caller *caller)
+{
+	return caller != NULL && caller->mirrored != NULL;
+}
+
 int kvm_migrate(const struct paths *p, const char *cluster_name,
 		const json_t *instance, const char *target, bool live,
 		const struct hv_caller *caller, struct error *err)
@@ -219,7 +225,7 @@ int kvm_migrate(const struct paths *p, const char *cluster_name,
 	(void)cluster_name;
 	/* Its disks have to be complete there before it goes on
 	 * (kvm_migration_status()). */
-	if ((caller->mirrored != NULL || kvm_mirrors(p, name) > 0) &&
+	if ((has_to_ask(caller) || kvm_mirrors(p, name) > 0) &&
 	    kvm_order(p, name, "migrate-set-capabilities", pause_at_end(),
 		      err) < 0)
 		return -1;
@@ -401,7 +407,7 @@ static WAITS int complete_disks(const struct paths *p, const json_t *instance,
 				const struct hv_caller *caller,
 				struct error *err)
 {
-	if (caller->mirrored != NULL &&
+	if (has_to_ask(caller) &&
 	    caller->mirrored(caller->arg, instance, err) < 0)
 		return -1;
 	return kvm_end_mirrors(p, json_str(instance, "name", ""), err);
