@@ -115,10 +115,10 @@ static const struct option options[] = {
 static bool has_part(const struct paths *p)
 {
 	const char *dir = path(p, PATH_CONSENSUS_DIR);
-	auto_free char *server = xprintf("%s/server", dir);
-	auto_free char *aside = xprintf("%s/server-aside", dir);
+	struct consensus_identity ignored;
 
-	return fs_exists(server) || fs_exists(aside);
+	return consensus_exists(disk_real(), dir, &ignored) ||
+	       consensus_is_aside(disk_real(), dir, &ignored);
 }
 
 /* A node without a part of the log has none of what was acknowledged; so it may
