@@ -2,7 +2,6 @@
 /* The connections of several devices at once: both nodes of an instance change
  * them at the same time.  A side that connects before the other has left meets
  * the old connection, and goes alone; it tries again until the time is up. */
-#include <string.h>
 
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
@@ -58,16 +57,20 @@ static WAITS int connect_one(const struct paths *p, const json_t *disk,
 	return drbd_dev_connect(p, &d, multimaster, err);
 }
 
+/* Both sides have all of it, and hear each other. */
+static bool is_whole(const struct drbd_status *s)
+{
+	return drbd_status_is(s, "Connected") &&
+	       drbd_status_is_synced_here(s) &&
+	       str_eq(s->peer_disk, "UpToDate");
+}
+
 /* Whether the device is as its master wants it.  Before both sides become
  * primaries they have to be equal: a side that is not would lose its
  * connection. */
 static bool is_ready(const struct drbd_status *s, bool multimaster)
 {
-	if (!multimaster)
-		return drbd_status_is_linked(s);
-	return drbd_status_is(s, "Connected") &&
-	       strcmp(s->disk, "UpToDate") == 0 &&
-	       strcmp(s->peer_disk, "UpToDate") == 0;
+	return multimaster ? is_whole(s) : drbd_status_is_linked(s);
 }
 
 /* 1: all are; 0: not yet, and *ret_last is one that is not. */
@@ -199,6 +202,11 @@ WAITS json_t *drbd_wait_sync(const struct paths *p, const json_t *disks,
 	return json_make("[b, f]", done, lowest);
 }
 
+static bool is_mirror(const json_t *disk)
+{
+	return str_eq(json_str(disk, "dev_type", ""), "drbd");
+}
+
 WAITS json_t *drbd_needs_activation(const struct paths *p, const json_t *disks,
 				    struct error *err)
 {
@@ -212,7 +220,7 @@ WAITS json_t *drbd_needs_activation(const struct paths *p, const json_t *disks,
 		struct drbd_dev d;
 		int rc;
 
-		if (strcmp(json_str(disk, "dev_type", ""), "drbd") != 0)
+		if (!is_mirror(disk))
 			continue;
 		if (drbd_dev_read(disk, &d, err) < 0)
 			return NULL;
@@ -225,13 +233,6 @@ WAITS json_t *drbd_needs_activation(const struct paths *p, const json_t *disks,
 				list, json_string(json_str(disk, "uuid", "")));
 	}
 	return steal(&list);
-}
-
-static bool is_whole(const struct drbd_status *s)
-{
-	return drbd_status_is(s, "Connected") &&
-	       drbd_status_is_synced_here(s) &&
-	       str_eq(s->peer_disk, "UpToDate");
 }
 
 /* No program is run: a guest stands still meanwhile. */
@@ -248,7 +249,7 @@ WAITS int drbd_check_whole(const struct paths *p, const json_t *disks,
 		struct drbd_dev d;
 		int rc;
 
-		if (strcmp(json_str(disk, "dev_type", ""), "drbd") != 0)
+		if (!is_mirror(disk))
 			continue;
 		if (drbd_dev_read(disk, &d, err) < 0)
 			return -1;
@@ -278,7 +279,7 @@ static WAITS char *advice_for(const struct paths *p, const json_t *disk,
 	struct error bad;
 	int rc = -1;
 
-	if (strcmp(json_str(disk, "dev_type", ""), "drbd") != 0)
+	if (!is_mirror(disk))
 		return NULL;
 	if (drbd_dev_read(disk, &d, &bad) == 0)
 		rc = drbd_dev_look(p, &d, look, &s, &bad);
