@@ -105,18 +105,6 @@ static WAITS json_t *assemble(struct lu *lu, struct error *err)
 	return steal(&result);
 }
 
-static bool is_without_peer(struct lu *lu)
-{
-	const struct config *c = lu->m->config;
-	auto_strv struct strv nodes = {0};
-
-	config_instance_secondaries(c, disks_of(lu)->inst, &nodes);
-	for (size_t i = 0; i < nodes.n; i++)
-		if (node_offline(config_get(c, CONFIG_NODE, nodes.items[i])))
-			return true;
-	return false;
-}
-
 /* An instance goes on with one side of a mirror.  But whoever activates disks
  * hears of sides that do not find each other, as only somebody who knows what
  * happened can tell which of them is right. */
@@ -130,7 +118,8 @@ static WAITS int check_linked(struct lu *lu, struct error *err)
 
 	config_instance_secondaries(lu->m->config, inst, &others);
 	if (json_array_size(mirrors) == 0 || others.n == 0 ||
-	    is_without_peer(lu))
+	    node_offline(
+		    config_get(lu->m->config, CONFIG_NODE, others.items[0])))
 		return 0;
 	nodes[1] = others.items[0];
 	if (disks_mirror_check(lu, mirrors, nodes, err) == 0)
