@@ -172,12 +172,9 @@ static WAITS json_t *verify_exec(struct lu *lu, struct error *err)
 	json_t *jobs = json_array();
 	bool whole = op->group_name == NULL;
 
-	/* A candidate that is just being taken in has not all files yet, and
-	 * files follow what is committed. */
-	if (lu->m->quorum != NULL) {
+	/* A candidate that is just being taken in has not all files yet. */
+	if (lu->m->quorum != NULL)
 		quorum_settle(lu->m->quorum, SETTLE_MS);
-		quorum_write_out(lu->m->quorum, SETTLE_MS);
-	}
 	if (whole) {
 		config_sorted(lu->m->config, CONFIG_GROUP, &groups);
 		json_array_append_new(
