@@ -158,6 +158,8 @@ Test(failover, one_that_is_told_to_hand_over_while_it_becomes_master_ends)
 
 /* --- an order to leave --- */
 
+static bool answered;
+
 static WAITS void leave_and_join_task(void *arg)
 {
 	struct sim_node *n = arg;
@@ -171,6 +173,7 @@ static WAITS void leave_and_join_task(void *arg)
 
 	cr_expect(str_starts(left, "[true"), "%s", left);
 	cr_expect(str_starts(joined, "[false"), "%s", joined);
+	answered = true;
 }
 
 /* Who told it to leave removes its files when it has ended, so what it took
@@ -183,6 +186,7 @@ Test(failover, a_daemon_that_was_told_to_leave_takes_no_new_part)
 	spawn_on(&s.nodes[1], "order", leave_and_join_task);
 	cut(0);
 	sim_run(&s, MINUTE_MS, NULL, NULL);
+	cr_assert(answered);
 }
 
 /* --- automatic --- */
