@@ -43,6 +43,7 @@ struct heard {
 struct sent {
 	struct noderpc_fanout *fanout;
 	struct node_result *result;
+	uint64_t term; /* with which it went out */
 };
 
 /* The calls of one noderpc_call_many.  When the caller gives up, the answers
@@ -214,6 +215,25 @@ static void set_fenced(const struct sent *sent)
 	sent->result->err->ecode = ECODE_FENCED;
 }
 
+/* Whether the node refused the call because it had heard of a newer term of
+ * this very master, which was elected again meanwhile.  If the newer term is
+ * another master's, the next call tells. */
+static bool is_overtaken(const struct sent *sent, const struct error *err)
+{
+	return error_is(err, ECODE_FENCED) &&
+	       sent->term < sent->fanout->rpc->term;
+}
+
+static void set_overtaken(const struct sent *sent, const struct error *err)
+{
+	auto_free char *text =
+		xprintf("this master was elected again before the node did "
+			"it: %s",
+			err->text);
+
+	set_failed(sent, ERR_RPC, text);
+}
+
 /* A node obeys another master: the answers of the others do not count any
  * more. */
 static void note_fenced(const struct sent *sent, const struct error *err)
@@ -287,17 +307,21 @@ static void on_reply(void *arg, const char *text, size_t len,
 {
 	const struct sent *sent = arg;
 	struct noderpc_fanout *fanout = sent->fanout;
+	bool overtaken = text == NULL && is_overtaken(sent, err);
 
 	fanout->left--;
-	if (text == NULL && error_is(err, ECODE_FENCED))
+	if (text == NULL && error_is(err, ECODE_FENCED) && !overtaken)
 		note_fenced(sent, err);
 	if (fanout->abandoned) {
 		if (fanout->left == 0)
 			fanout_free(fanout);
 		return;
 	}
-	note_outcome(sent, text != NULL || err->kind == ERR_EXEC);
-	if (text == NULL)
+	note_outcome(sent,
+		     text != NULL || err->kind == ERR_EXEC || overtaken);
+	if (overtaken)
+		set_overtaken(sent, err);
+	else if (text == NULL)
 		set_unreachable(sent, err);
 	else if (fanout->rpc->is_fenced)
 		set_fenced(sent);
@@ -311,6 +335,7 @@ static void send_one(struct noderpc *r, struct sent *sent, const char *body,
 {
 	const json_t *node = sent->result->node;
 
+	sent->term = r->term;
 	r->transport.send(r->transport.arg,
 			  &(struct noderpc_call){
 				  .node_name = node_name(node),

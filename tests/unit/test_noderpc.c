@@ -238,6 +238,40 @@ Test(noderpc, an_answer_after_the_newer_term_does_not_count)
 	node_results_free(results, 2);
 }
 
+/* While the call is on its way, the master is elected again; the node hears of
+ * the new term first. */
+static void elected_again(uv_idle_t *idle)
+{
+	uv_idle_stop(idle);
+	noderpc_set_term(rpc, 8);
+	answer(&calls[--n_calls]);
+}
+
+Test(noderpc, a_call_of_its_own_former_term_fails_alone)
+{
+	static uv_idle_t again;
+	json_t *next;
+
+	late = true;
+	uv_idle_init(uv_default_loop(), &again);
+	uv_idle_start(&again, elected_again);
+	noderpc_set_term(rpc, 5);
+	noderpc_set_fenced(rpc, on_fenced, &n_fenced);
+	cr_assert_null(call(6, false, "node_info"));
+	cr_expect_eq(err.kind, ERR_RPC);
+	cr_expect_null(err.ecode);
+	cr_expect_str_eq(err.text,
+			 "node_info on node 'node6': this master was elected "
+			 "again before the node did it: term 8 of node9");
+	cr_expect_eq(n_fenced, 0);
+	cr_expect_not(noderpc_is_fenced(rpc));
+	late = false;
+	next = call(1, false, "node_info");
+	cr_expect_not_null(next);
+	json_decref(next);
+	uv_close((uv_handle_t *)&again, NULL);
+}
+
 Test(noderpc, offline_nodes_are_not_asked)
 {
 	static const char *const also[] = {"version", "node_powercycle",
