@@ -116,16 +116,12 @@ static int stage_rapi(const struct staging *s, struct error *err)
 	return tls_make_ca(file, BOOTSTRAP_CERT_NAME, err);
 }
 
-/* A self-signed certificate is its own authority. */
 static int new_spice(const struct staging *s, struct error *err)
 {
 	auto_free char *file = staged_path(s, "spice.pem");
 	auto_free char *ca_file = staged_path(s, "spice-ca.pem");
-	const char *const from[] = {file};
 
-	if (tls_make_ca(file, BOOTSTRAP_CERT_NAME, err) < 0)
-		return -1;
-	return tls_write_certs(ca_file, from, 1, 0400, err);
+	return bootstrap_make_spice(file, ca_file, err);
 }
 
 static int stage_spice(const struct staging *s, struct error *err)

@@ -39,6 +39,11 @@ int bootstrap_init_many(const struct paths *p, const struct cluster_init *init,
 /* Write a new random secret to the file, as text. */
 int bootstrap_write_secret(const char *file, mode_t mode, struct error *err);
 
+/* Write a new certificate with its key for SPICE, and beside it the authority
+ * that clients check it with: the certificate alone, which signed itself. */
+int bootstrap_make_spice(const char *file, const char *ca_file,
+			 struct error *err);
+
 /* The secrets and ssconf files that every node of the cluster has, from one of
  * its nodes: {"files": {name: content}, "ssconf": {name: content}}, to be
  * freed. They are sent over SSH, and must get into no log and no argument
