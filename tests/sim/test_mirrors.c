@@ -75,6 +75,29 @@ Test(mirrors, each_disk_is_two_volumes_on_two_nodes)
 	cr_assert_eq(s.files.n, 0);
 }
 
+static const char *group_of_child(const char *name, size_t i)
+{
+	const json_t *child =
+		json_array_get(json_get(disk(name, 0), "children"), i);
+
+	return json_string_value(
+		json_array_get(json_get(child, "logical_id"), 0));
+}
+
+/* Who wants data and metadata on different drives has a volume group for
+ * each. */
+Test(mirrors, metadata_can_have_a_volume_group_of_its_own)
+{
+	json_t *op = op_mirrored("web1", NODE3);
+
+	json_object_set_new(
+		op, "disks",
+		json_make("[{s:i, s:s}]", "size", 64, "metavg", "metas"));
+	expect(op, "success");
+	cr_expect_str_eq(group_of_child("web1", 0), "xenvg");
+	cr_expect_str_eq(group_of_child("web1", 1), "metas");
+}
+
 /* Where it can go depends on the room on the nodes. */
 Test(mirrors, an_evacuation_tells_the_allocator_the_room_for_them)
 {
