@@ -100,10 +100,17 @@ done
 is "$(pids node2)" "$before" "the container has not ended"
 is "$(pids node3)" "$before3" "nor have machine and chroot"
 is "$(guests_run)" "$running" "all are known to run"
-for node in node2 node3 node1; do
-    tar -cf - -C "$next" . | on $node sh -c 'mkdir /root/next && tar -xf - -C /root/next'
-    succeeds "the packages of $node are upgraded" on $node sh -c 'dpkg -i /root/next/*.deb'
-done
+upgrade() { # NODE
+    tar -cf - -C "$next" . | on "$1" sh -c 'mkdir /root/next && tar -xf - -C /root/next &&
+        dpkg -i /root/next/*.deb'
+}
+upgrade node2 >"$guests/upgrade" 2>&1 &
+beside=$!
+succeeds "the packages of node3 are upgraded" upgrade node3
+wait "$beside" || cat "$guests/upgrade" >&2
+is "$(grep -c '^Setting up gantry-' "$guests/upgrade")" "$(find "$next" -name '*.deb' | wc -l)" \
+    "those of node2 at the same time"
+succeeds "those of the master after them" upgrade node1
 like "$(on node3 dpkg-query -W -f '${Version}' gantry-node)" next "to a later version"
 is "$(on node3 systemctl is-active gantry-noded)" active "the node daemon is there again"
 is "$(pids node2),$(pids node3)" "$before,$before3" "and the same guests"
