@@ -411,7 +411,7 @@ void raft_status(const struct raft *r, struct raft_status *ret)
 		.changing = raft_is_changing(r),
 		.transfer_to = r->transfer_to,
 		.contradictions = r->contradictions,
-		.ready = r->role == RAFT_LEADER && r->commit >= r->own_from,
+		.ready = r->role == RAFT_LEADER && r->given >= r->own_from,
 	};
 }
 

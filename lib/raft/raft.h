@@ -295,7 +295,8 @@ struct raft_status {
 	struct raft_members members; /* in force, committed or not */
 	bool changing;		     /* they are joint, or not committed */
 	uint64_t transfer_to;
-	/* A leader that has committed an entry of its own term. */
+	/* A leader that has committed an entry of its own term and handed it
+	 * out, and so all before it. */
 	bool ready;
 	/* Messages of a leader that contradict what is committed here, or that
 	 * no leader sends: something is damaged, here or there. */

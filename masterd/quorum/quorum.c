@@ -504,7 +504,7 @@ bool quorum_leads(const struct quorum *q, uint64_t *ret_term)
 	consensus_status(q->log, &status);
 	*ret_term = status.raft.term;
 	return status.raft.role == RAFT_LEADER && status.raft.ready &&
-	       status.applied == status.raft.commit && q->lend_to == 0;
+	       q->lend_to == 0;
 }
 
 char *quorum_leader(struct quorum *q)

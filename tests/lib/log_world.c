@@ -146,6 +146,8 @@ static void see_leader(struct log_server *s)
 		log_world_broken(w, "two leaders in term %" PRIu64,
 				 st.raft.term);
 	w->leaders[st.raft.term] = s->id;
+	if (st.raft.ready)
+		s->behind = st.raft.commit - st.applied;
 }
 
 static void on_changed(void *arg)
@@ -584,12 +586,15 @@ void log_server_renew(struct log_server *s)
 
 static WAITS void disk_takes_time(void)
 {
+	const struct log_server *s = task_owner();
 	struct cond never;
 	int64_t until;
 
-	if (world == NULL || world->disk_us == 0 || task_owner() == NULL)
+	if (world == NULL || s == NULL || (world->disk_us | s->disk_us) == 0)
 		return;
-	until = now_us + (int64_t)random_below(world->disk_us);
+	until = now_us + (s->disk_us != 0
+				  ? (int64_t)s->disk_us
+				  : (int64_t)random_below(world->disk_us));
 	cond_init(&never);
 	while (cond_wait_until(&never, until))
 		;

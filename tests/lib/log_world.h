@@ -40,8 +40,11 @@ struct log_server {
 	bool may_die;	 /* its disk has faults */
 	/* Its disk was put back, and it has not been told so. */
 	bool is_old;
-	size_t n_sent; /* parcels of its own, in all its lives */
-	char *died;    /* what consensus said when it could not go on */
+	size_t n_sent;	  /* parcels of its own, in all its lives */
+	unsigned disk_us; /* a slow disk of its own; 0: the world's */
+	/* How much it had not applied when it last said that it leads. */
+	uint64_t behind;
+	char *died; /* what consensus said when it could not go on */
 	const char *died_code;
 };
 

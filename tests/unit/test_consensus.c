@@ -150,6 +150,18 @@ Test(consensus, elects_nobody_without_the_order)
 }
 
 /* The leader that is gone is missed only after an election's time. */
+/* The others are enough to commit before this one has it on its own disk, and
+ * only what is there is applied.  Who waits for it to lead is told by the last
+ * change that it tells of. */
+Test(consensus, a_leader_with_a_slow_disk_leads_when_it_has_applied_all)
+{
+	begin(3, 3, false);
+	w.servers[1].disk_us = 500000;
+	lead(1);
+	cr_expect_eq(w.servers[1].behind, 0);
+	end();
+}
+
 Test(consensus, an_order_counts_though_the_leader_is_not_missed_yet)
 {
 	begin(3, 3, false);
