@@ -43,7 +43,7 @@ static bool is_candidate(struct quorum *q, uint64_t id)
 	return id == q->me.id || (c != NULL && serves_log(c));
 }
 
-static bool is_up_to_date(const struct quorum *q,
+bool quorum_is_up_to_date(const struct quorum *q,
 			  const struct consensus_status *now, uint64_t id)
 {
 	struct raft_progress progress;
@@ -145,7 +145,7 @@ static void find_wanted(struct quorum *q, const struct consensus_status *now,
 			if (!is_candidate(q, id))
 				continue;
 			raft_ids_add(&wanted->learners, id);
-			if (k == 0 || is_up_to_date(q, now, id))
+			if (k == 0 || quorum_is_up_to_date(q, now, id))
 				raft_ids_add(&able, id);
 		}
 	keep_former(q, now, wanted, &able);
@@ -538,7 +538,7 @@ static bool is_catching_up(const struct quorum *q,
 
 	for (size_t i = 0; i < learners->n; i++)
 		if (!raft_ids_have(&now->silent, learners->ids[i]) &&
-		    !is_up_to_date(q, now, learners->ids[i]))
+		    !quorum_is_up_to_date(q, now, learners->ids[i]))
 			return true;
 	return false;
 }

@@ -144,12 +144,23 @@ static WAITS json_t *take_join(struct quorum *q, const json_t *order,
 
 /* --- hand over --- */
 
-/* Of two candidates one has no vote.  As both answer it can be given one. */
+static int no_vote(bool current, struct error *err)
+{
+	return error_set(
+		err, ERR_QUEUE, ECODE_STATE,
+		current ? "It has no vote, and could not be given one in time"
+			: "It has no vote, and has not all that the master has "
+			  "yet: wait until it has caught up");
+}
+
+/* Of two candidates one has no vote.  As both answer it can be given one; from
+ * then on nothing is done without it, so it must have all that there is. */
 static WAITS int give_vote(struct quorum *q, uint64_t to, struct error *err)
 {
 	int64_t until_us = clock_mono_us() + TRANSFER_US;
 	struct consensus_status status;
 	struct raft_members wanted;
+	bool current;
 
 	for (;;) {
 		consensus_status(q->log, &status);
@@ -160,13 +171,13 @@ static WAITS int give_vote(struct quorum *q, uint64_t to, struct error *err)
 			return error_set(err, ERR_QUEUE, ECODE_STATE,
 					 "That node takes no part in the log "
 					 "yet");
+		current = quorum_is_up_to_date(q, &status, to);
 		if (clock_mono_us() > until_us)
-			return error_set(err, ERR_QUEUE, ECODE_STATE,
-					 "It has no vote, and could not be "
-					 "given one in time");
+			return no_vote(current, err);
 		raft_ids_remove(&wanted.learners, to);
 		raft_ids_add(&wanted.voters, to);
-		consensus_change_members(q->log, &wanted);
+		if (current)
+			consensus_change_members(q->log, &wanted);
 		task_sleep(POLL_MS);
 	}
 }

@@ -152,6 +152,13 @@ WAITS int quorum_ballot_without(struct ballot *b, struct error *err);
 WAITS int quorum_may_drop(struct quorum *q, const struct strv *drop,
 			  struct error *err);
 
+/* --- quorum_members.c --- */
+
+/* Whether a member answers and lacks next to nothing of what counts, as the
+ * leader sees it; now is the status of the log. */
+bool quorum_is_up_to_date(const struct quorum *q,
+			  const struct consensus_status *now, uint64_t id);
+
 /* --- quorum_orders.c --- */
 
 /* Who changes what this server is, between these two: one after the other. */

@@ -156,6 +156,36 @@ Test(failover, one_that_is_told_to_hand_over_while_it_becomes_master_ends)
 		  "what was the master has ended");
 }
 
+/* Of two candidates the master alone votes.  The other one is not given a vote
+ * while it could hold up everything. */
+static WAITS void hand_over_in_vain_task(void *arg)
+{
+	struct sim_node *n = arg;
+	uint64_t to = role_quorum(s.nodes[1].role)->me.id;
+	auto_free char *order =
+		xprintf("[\"hand_over\",\"%016" PRIx64 "\"]", to);
+	auto_free char *answer = role_order(n->role, order, strlen(order));
+
+	cr_expect(strstr(answer, "has not all that the master has yet") != NULL,
+		  "%s", answer);
+}
+
+Test(failover, one_of_two_that_is_away_is_given_no_vote)
+{
+	uint64_t id;
+
+	sim_done(&s);
+	sim_init_big(&s, 2, 2, 1);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	s.cut[0][1] = s.cut[1][0] = true;
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	spawn_on(&s.nodes[0], "order", hand_over_in_vain_task);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	cr_assert_not_null(s.nodes[0].master);
+	id = sim_submit(&s, op_delay(1, NULL), NULL);
+	cr_expect_neq(id, 0, "the master goes on alone");
+}
+
 /* --- an order to leave --- */
 
 static bool answered;
