@@ -20,6 +20,9 @@
 #define NAMED_MAX 10
 #define RETRY_MS 1000u
 #define TRIES 60
+/* So many terms those that are left behind may have gone on by; a term is the
+ * time of an election at least. */
+#define TERM_LEAP (1 << 20)
 
 void quorum_ballot_done(struct ballot *b)
 {
@@ -405,7 +408,14 @@ static WAITS int look(struct ballot *b, struct error *err)
 	return check_logs(b, err);
 }
 
-/* Above what any node has obeyed, and what this server's last log had. */
+/* Without a vote, though others may have gone on without this node. */
+static bool is_forced(const struct ballot *b)
+{
+	return b->how->no_voting || b->how->drop != NULL;
+}
+
+/* Above what any node has obeyed, and what this server's last log had.  When
+ * those come back that do not answer, they obey. */
 static uint64_t next_term(const struct ballot *b)
 {
 	int64_t term = own_term(b);
@@ -416,7 +426,7 @@ static uint64_t next_term(const struct ballot *b)
 		if (theirs > term)
 			term = theirs;
 	}
-	return (uint64_t)term + 1;
+	return (uint64_t)term + (is_forced(b) ? TERM_LEAP : 1);
 }
 
 int quorum_ballot_begin(struct ballot *b, struct error *err)
@@ -449,7 +459,7 @@ static WAITS int begin_alone(struct ballot *b, struct error *err)
 	int rc = 1;
 
 	quorum_turn_begin(q);
-	if (b->how->no_voting || b->how->drop != NULL || !is_led(q))
+	if (is_forced(b) || !is_led(q))
 		rc = quorum_found(q, next_term(b), err);
 	quorum_turn_end(q);
 	return rc;

@@ -81,16 +81,18 @@ void quorum_turn_end(struct quorum *q)
 }
 
 /* Whether it takes part under another number, and a leader sends it something:
- * then the order is one that came late. */
+ * then the order is one that came late.  A master of another log does not give
+ * that up, as there are acknowledged changes in it: one of the two must end. */
 static bool is_taken(const struct quorum *q,
 		     const struct consensus_identity *me)
 {
 	struct consensus_status status;
 
-	if (q->log == NULL || q->me.cluster != me->cluster)
+	if (q->log == NULL)
 		return false;
 	consensus_status(q->log, &status);
-	return status.raft.leader != 0;
+	return q->me.cluster == me->cluster ? status.raft.leader != 0
+					    : status.raft.role == RAFT_LEADER;
 }
 
 static WAITS int join(struct quorum *q, const struct consensus_identity *me,
@@ -103,8 +105,11 @@ static WAITS int join(struct quorum *q, const struct consensus_identity *me,
 		return 0;
 	if (is_taken(q, me))
 		return error_set(err, ERR_QUEUE, ECODE_STATE,
-				 "This node takes part in the log under "
-				 "another number");
+				 q->me.cluster == me->cluster
+					 ? "This node takes part in the log "
+					   "under another number"
+					 : "This node is the master of another "
+					   "log of the cluster");
 	log_info("This node takes part in the log of the cluster from now on, "
 		 "with the number %016" PRIx64,
 		 me->id);

@@ -639,6 +639,70 @@ Test(failover, those_that_come_back_are_taken_in_as_new)
 	cr_assert_str_eq(got, "success");
 }
 
+/* Terms went on while the node that recovers was down, and nobody that it
+ * reaches knows. */
+Test(failover, those_that_come_back_obey_whatever_they_have_seen)
+{
+	uint64_t id;
+
+	lose(0x1c);
+	for (int i = 0; i < 5; i++) {
+		sim_kill(&s.nodes[0].masterd);
+		sim_run(&s, MINUTE_MS, NULL, NULL);
+		sim_take_over(&s.nodes[0], false);
+		cr_assert(sim_run(&s, 2 * MINUTE_MS, serves, &s.nodes[0]));
+	}
+	lose(0x03);
+	for (size_t i = 2; i < N_NODES; i++) {
+		s.nodes[i].down = false;
+		sim_start_daemon(&s.nodes[i]);
+	}
+	cr_assert(recover(2, (const char *[]){name(0), name(1), NULL}));
+	for (size_t i = 0; i < 2; i++) {
+		s.nodes[i].down = false;
+		sim_start_daemon(&s.nodes[i]);
+	}
+	sim_run(&s, 5 * MINUTE_MS, NULL, NULL);
+	cr_assert_not_null(s.nodes[2].master, "it is the master still");
+	s.master = s.nodes[2].master;
+	id = sim_submit(&s, op_delay(1, NULL), NULL);
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	cr_assert_eq(count_masters(), 1);
+}
+
+/* They go on with their old log, while they do not reach the one that went on
+ * without them; what that one has acknowledged stays. */
+Test(failover, a_log_that_goes_on_behind_it_ends)
+{
+	uint64_t id;
+
+	lose(0x03);
+	cr_assert(recover(2, (const char *[]){name(0), name(1), NULL}));
+	s.master = s.nodes[2].master;
+	id = sim_submit(&s, op_delay(1, NULL), NULL);
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	cut(0x03);
+	for (size_t i = 0; i < 2; i++) {
+		s.nodes[i].down = false;
+		sim_start_daemon(&s.nodes[i]);
+	}
+	for (int i = 0; i < 3; i++) {
+		sim_kill(&s.nodes[0].masterd);
+		sim_run(&s, MINUTE_MS, NULL, NULL);
+		sim_take_over(&s.nodes[0], false);
+		cr_assert(sim_run(&s, 2 * MINUTE_MS, serves, &s.nodes[0]));
+	}
+	cut(0);
+	sim_run(&s, 5 * MINUTE_MS, NULL, NULL);
+	cr_assert_not_null(s.nodes[2].master, "it is the master still");
+	cr_assert_eq(count_masters(), 1);
+	cr_assert_not_null(queue_job(s.nodes[2].master->queue, id));
+	lose(0x04);
+	sim_take_over(&s.nodes[1], true);
+	cr_assert(sim_run(&s, 2 * MINUTE_MS, serves, &s.nodes[1]));
+	cr_assert_not_null(queue_job(s.nodes[1].master->queue, id));
+}
+
 Test(failover, one_that_answers_is_not_left_behind)
 {
 	lose(0x01);
