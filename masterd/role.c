@@ -190,6 +190,7 @@ int role_open_quorum(struct role *r, struct error *err)
 		.paths = r->config.paths,
 		.transport = r->config.transport,
 		.standby = r->config.mode == ROLE_STANDBY,
+		.forced = r->config.no_voting,
 		.arg = r,
 		.changed = on_changed,
 		.heard = on_heard,

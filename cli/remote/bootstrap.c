@@ -605,6 +605,8 @@ int bootstrap_forget(const struct paths *p, struct error *err)
 		PATH_SPICE_PEM,	   PATH_SPICE_CA_PEM,
 		PATH_SSH_PUB_KEYS,
 	};
+	auto_free char *damaged =
+		xprintf("%s" PATHS_DAMAGED_LOG, path(p, PATH_CONSENSUS_DIR));
 	auto_strv struct strv names = {0};
 
 	if (forget_renewal(p, err) < 0)
@@ -620,6 +622,8 @@ int bootstrap_forget(const struct paths *p, struct error *err)
 
 		if (str_starts(names.items[i], SSCONF_PREFIX) &&
 		    fs_remove(file, err) < 0)
+			return -1;
+		if (str_starts(file, damaged) && fs_remove_tree(file, err) < 0)
 			return -1;
 	}
 	if (fs_remove_tree(path(p, PATH_CONSENSUS_DIR), err) < 0)

@@ -356,15 +356,45 @@ static WAITS int open_state(struct quorum *q, const struct state_config *config,
 	return q->state == NULL ? -1 : 0;
 }
 
-/* A standby whose log is damaged is as good as one with a new disk. */
+/* Keep a damaged log for whoever wants to look into it. */
+static void put_away(struct quorum *q)
+{
+	const char *dir = path(q->config.paths, PATH_CONSENSUS_DIR);
+	auto_free char *to = xprintf("%s" PATHS_DAMAGED_LOG "%jd", dir,
+				     (intmax_t)(clock_wall_us() / 1000000));
+	struct error err;
+
+	if (q->config.disk->rename(q->config.disk, dir, to, &err) < 0)
+		log_warning("The damaged log cannot be kept, ignoring: %s",
+			    err.text);
+	else
+		log_warning("The damaged log is kept as %s", to);
+}
+
+/* A standby whose log is damaged is as good as one with a new disk.  Where this
+ * node is all that is left, its files are. */
 static WAITS int open_log(struct quorum *q, struct error *err)
 {
 	int rc = quorum_open_log(q, err);
+	struct error why;
 
-	if (rc == 0 || !q->config.standby || !error_is(err, ECODE_FAULT))
+	if (rc == 0 || !error_is(err, ECODE_FAULT))
 		return rc;
-	log_error("%s; this node will be taken in anew", err->text);
-	quorum_forget(q->config.disk, q->config.paths);
+	why = *err;
+	if (!q->config.standby && !q->config.forced)
+		return error_set(err, why.kind, why.ecode,
+				 "%s. Run gnt-cluster master-failover on "
+				 "another master candidate; if there is none, "
+				 "gantry-masterd --no-voting goes on with the "
+				 "files that this node has",
+				 why.text);
+	if (q->config.standby) {
+		log_error("%s; this node will be taken in anew", err->text);
+		quorum_forget(q->config.disk, q->config.paths);
+		return 0;
+	}
+	log_error("%s; changes that were in no file yet are lost", err->text);
+	put_away(q);
 	return 0;
 }
 

@@ -35,6 +35,9 @@ struct quorum_config {
 	/* It only takes part: a state that cannot be used is left, and fetched
 	 * anew. */
 	bool standby;
+	/* Somebody goes on with what this node has: a log that is damaged is
+	 * kept under another name, and a new one can begin. */
+	bool forced;
 	void *arg;
 	/* Who leads, who takes part, or what is silent has changed. */
 	void (*changed)(void *arg);

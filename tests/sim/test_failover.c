@@ -749,3 +749,25 @@ Test(failover, with_a_majority_nobody_is_left_behind)
 	sim_take_over(&s.nodes[2], true);
 	cr_assert(sim_run(&s, MINUTE_MS, serves, &s.nodes[2]));
 }
+
+/* The only node that is left has its files. */
+Test(failover, a_damaged_log_can_be_left_behind)
+{
+	struct sim_node *n = &s.nodes[0];
+	auto_free char *file =
+		xprintf("%s/snapshot", path(n->paths, PATH_CONSENSUS_DIR));
+	uint64_t id = sim_submit(&s, op_delay(1, NULL), NULL);
+
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	lose(0x07);
+	n->down = false;
+	fake_disk_put(&n->disk, file, "rubbish");
+	sim_start_daemon(n);
+	sim_take_over(n, false);
+	cr_assert_not(sim_run(&s, MINUTE_MS, serves, n));
+	n->no_voting = true;
+	sim_take_over(n, false);
+	cr_assert(sim_run(&s, 2 * MINUTE_MS, serves, n));
+	cr_assert_not_null(queue_job(n->master->queue, id));
+}

@@ -77,6 +77,9 @@ int paths_noded_port(void);
 
 /* The port of the remote API: 5080, or GANETI_RAPI_PORT. */
 #define PATHS_RAPI_PORT 5080
+
+/* A damaged log is kept as the log's folder with this and a time. */
+#define PATHS_DAMAGED_LOG ".damaged-"
 int paths_rapi_port(void);
 
 #endif
