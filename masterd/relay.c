@@ -63,10 +63,12 @@ static WAITS int await_master(struct relay *r, struct error *err)
 			ask_again(r);
 			ask_us = clock_mono_us() + ASK_US;
 		}
-		if (now_us > until_us)
+		if (now_us > until_us) {
+			quorum_lead_no_more(role_quorum(r->role));
 			return error_set(err, ERR_SYSTEM, ECODE_STATE,
 					 "This node did not become the master "
 					 "in time; see its master-daemon.log");
+		}
 		task_sleep(POLL_MS);
 	}
 	return 0;

@@ -195,6 +195,9 @@ WAITS int consensus_read(struct consensus *c, unsigned timeout_ms,
 /* This server is to lead: it asks for votes whenever it hears no leader, until
  * another one is elected.  Forgotten at once where it has no vote. */
 void consensus_lead(struct consensus *c);
+/* The order is taken back, unless it leads already: the votes that it has asked
+ * for may still come for an election's time. */
+void consensus_lead_no_more(struct consensus *c);
 /* As raft_transfer(), raft_change_members(). */
 int consensus_transfer(struct consensus *c, uint64_t to);
 int consensus_change_members(struct consensus *c,

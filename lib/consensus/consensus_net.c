@@ -533,6 +533,12 @@ void consensus_lead(struct consensus *c)
 	consensus_pump(c);
 }
 
+void consensus_lead_no_more(struct consensus *c)
+{
+	c->told = false;
+	consensus_pump(c);
+}
+
 /* Who was told to lead asks once in an election's time: two that were told do
  * not disturb each other for ever, as each asks at a time of its own. */
 static void campaign(struct consensus *c)

@@ -525,6 +525,12 @@ void quorum_lead(struct quorum *q)
 		consensus_lead(q->log);
 }
 
+void quorum_lead_no_more(struct quorum *q)
+{
+	if (q->log != NULL)
+		consensus_lead_no_more(q->log);
+}
+
 bool quorum_leads(const struct quorum *q, uint64_t *ret_term)
 {
 	struct consensus_status status;

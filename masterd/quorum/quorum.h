@@ -107,6 +107,8 @@ WAITS int quorum_begin_log(struct quorum *q, const struct quorum_begin *how,
 /* This server is to lead: it asks for votes until it does, or another one does
  * (quorum_leader()).  While it hears a leader, nothing: to be said again. */
 void quorum_lead(struct quorum *q);
+/* It shall not lead any more, unless it does already. */
+void quorum_lead_no_more(struct quorum *q);
 /* It leads, and its state has all that was ever acknowledged.  *ret_term is the
  * term of its node calls. */
 bool quorum_leads(const struct quorum *q, uint64_t *ret_term);

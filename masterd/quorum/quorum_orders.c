@@ -224,6 +224,23 @@ static WAITS json_t *take_hand_over(struct quorum *q, const json_t *order,
 
 /* --- lend --- */
 
+/* Nothing came of it in time: whoever is missing may come hours later.  Wait
+ * for votes that were asked for. */
+static WAITS void lend_no_more(struct quorum *q)
+{
+	int64_t until_us = clock_mono_us() + LEND_US;
+	struct consensus_status status;
+
+	quorum_lead_no_more(q);
+	while (!q->stopping && q->log != NULL && clock_mono_us() < until_us) {
+		consensus_status(q->log, &status);
+		if (status.raft.role == RAFT_FOLLOWER ||
+		    status.raft.role == RAFT_LEADER)
+			break;
+		task_sleep(LEND_MS);
+	}
+}
+
 /* Be elected, and hand over at once: to a server that is to lead and cannot be
  * elected, as this one has more.  One that cannot hand over ends, as it would
  * lead without being a master. */
@@ -243,6 +260,7 @@ static WAITS void lend_task(void *arg)
 			consensus_lead(q->log);
 		task_sleep(LEND_MS);
 	}
+	lend_no_more(q);
 	if (q->log != NULL)
 		consensus_status(q->log, &status);
 	if (status.raft.role == RAFT_LEADER && !q->stopping)

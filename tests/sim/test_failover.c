@@ -53,6 +53,15 @@ static void cut(unsigned side)
 			s.cut[i][k] = (side >> i & 1) != (side >> k & 1);
 }
 
+static void lose(unsigned nodes)
+{
+	for (size_t i = 0; i < N_NODES; i++)
+		if (nodes >> i & 1) {
+			sim_power_cut(&s.nodes[i], 7);
+			s.nodes[i].down = true;
+		}
+}
+
 static bool another_serves(struct sim *sim, void *arg)
 {
 	(void)arg;
@@ -186,6 +195,31 @@ Test(failover, one_of_two_that_is_away_is_given_no_vote)
 	cr_expect_neq(id, 0, "the master goes on alone");
 }
 
+/* --- an order to lend --- */
+
+static WAITS void lend_task(void *arg)
+{
+	struct sim_node *n = arg;
+	auto_free char *order = xprintf("[\"lend\",\"%016" PRIx64 "\"]",
+					role_quorum(n->role)->me.id);
+	auto_free char *answer = role_order(n->role, order, strlen(order));
+
+	cr_expect(str_starts(answer, "[true"), "%s", answer);
+}
+
+/* Whom it was to lend its lead is gone, and a majority comes back later. */
+Test(failover, who_lends_in_vain_is_not_elected_later)
+{
+	lose(0x05);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	spawn_on(&s.nodes[1], "order", lend_task);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	s.nodes[2].down = false;
+	sim_start_daemon(&s.nodes[2]);
+	sim_run(&s, 5 * MINUTE_MS, NULL, NULL);
+	cr_assert_eq(count_masters(), 0);
+}
+
 /* --- an order to leave --- */
 
 static bool answered;
@@ -282,15 +316,6 @@ Test(failover, alone_nobody_elects_itself)
 		s.nodes[i].down = true;
 	}
 	cr_assert_not(sim_run(&s, 10 * MINUTE_MS, another_serves, NULL));
-}
-
-static void lose(unsigned nodes)
-{
-	for (size_t i = 0; i < N_NODES; i++)
-		if (nodes >> i & 1) {
-			sim_power_cut(&s.nodes[i], 7);
-			s.nodes[i].down = true;
-		}
 }
 
 static bool leads(struct sim *sim, void *arg)

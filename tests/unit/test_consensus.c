@@ -149,7 +149,22 @@ Test(consensus, elects_nobody_without_the_order)
 	end();
 }
 
-/* The leader that is gone is missed only after an election's time. */
+Test(consensus, an_order_that_is_taken_back_elects_nobody)
+{
+	begin(3, 3, false);
+	for (size_t i = 2; i <= 3; i++)
+		log_server_kill(&w.servers[i], false);
+	log_server_lead(&w.servers[1]);
+	log_world_run(&w, 30000, NULL);
+	consensus_lead_no_more(w.servers[1].c);
+	for (size_t i = 2; i <= 3; i++)
+		log_server_start(&w.servers[i]);
+	log_world_run(&w, 60000, NULL);
+	cr_expect_null(log_world_leader(&w));
+	lead(1);
+	end();
+}
+
 /* The others are enough to commit before this one has it on its own disk, and
  * only what is there is applied.  Who waits for it to lead is told by the last
  * change that it tells of. */
@@ -162,6 +177,7 @@ Test(consensus, a_leader_with_a_slow_disk_leads_when_it_has_applied_all)
 	end();
 }
 
+/* The leader that is gone is missed only after an election's time. */
 Test(consensus, an_order_counts_though_the_leader_is_not_missed_yet)
 {
 	begin(3, 3, false);
