@@ -166,13 +166,16 @@ static WAITS void finish_task(void *arg)
 }
 
 /* Let the master's work end; what does not end in time the new master cuts
- * off. */
+ * off.  One that is being made is made first: it can be ended then. */
 static WAITS void on_finish(void *arg)
 {
 	struct role *r = arg;
 	int64_t until_us =
 		clock_mono_us() + QUORUM_HAND_OVER_MS * INT64_C(1000);
 
+	while (r->promoting && !r->over &&
+	       cond_wait_until(&r->changed, until_us))
+		;
 	if (r->master == NULL || r->over)
 		return;
 	r->handing = task_self();

@@ -189,6 +189,7 @@ int role_promote(struct role *r, struct error *err)
 	task_spawn("watch", watch_task, r);
 	rc = make_master(r, err);
 	r->promoting = false;
+	cond_signal(&r->changed);
 	if (rc < 0)
 		return -1;
 	master_start(r->master);

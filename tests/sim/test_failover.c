@@ -165,6 +165,35 @@ Test(failover, one_that_is_told_to_hand_over_while_it_becomes_master_ends)
 		  "what was the master has ended");
 }
 
+static bool is_half_made(struct sim *sim, void *arg)
+{
+	const struct sim_node *n = arg;
+
+	(void)sim;
+	return n->role != NULL && role_master(n->role) != NULL;
+}
+
+/* It waits for the former master's address; the order waits for it to be
+ * made. */
+Test(failover, one_that_is_half_made_is_made_before_it_hands_over)
+{
+	struct sim_node *second = &s.nodes[1];
+
+	lose(0x01);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	sim_take_over(second, true);
+	cr_assert(sim_run(&s, MINUTE_MS, is_half_made, second));
+	cr_assert_null(second->master);
+	spawn_on(second, "order", hand_over_task);
+	cr_assert(sim_run(&s, MINUTE_MS, has_handed_over, second));
+	cr_expect_eq(s.n_masters, 3, "it was one for a moment: %u",
+		     (unsigned)s.n_masters);
+	sim_run(&s, 2 * MINUTE_MS, NULL, NULL);
+	cr_assert_eq(count_masters(), 1);
+	cr_assert(!second->masterd.alive || second->role == NULL ||
+		  role_master(second->role) == NULL);
+}
+
 /* Of two candidates the master alone votes.  The other one is not given a vote
  * while it could hold up everything. */
 static WAITS void hand_over_in_vain_task(void *arg)
