@@ -220,6 +220,21 @@ static uint64_t number_for(struct quorum_candidate *c)
 	return c->minted;
 }
 
+/* Whether there is room for one more member; if not, it is said once. */
+static bool has_room(const struct raft_members *m, struct quorum_candidate *c)
+{
+	if (m->voters.n + m->learners.n < RAFT_MEMBERS_MAX)
+		return true;
+	if (!c->turned_away)
+		log_warning("Master candidate %s takes no part in the log of "
+			    "the cluster, which has %d members, the most there "
+			    "can be: gnt-cluster modify --candidate-pool-size "
+			    "makes fewer nodes candidates",
+			    quorum_candidate_name(c), RAFT_MEMBERS_MAX);
+	c->turned_away = true;
+	return false;
+}
+
 /* Let the node take part with a number, as a learner. */
 static WAITS void take_in(struct quorum *q, const struct consensus_status *now,
 			  struct quorum_candidate *c, const json_t *node)
@@ -235,6 +250,8 @@ static WAITS void take_in(struct quorum *q, const struct consensus_status *now,
 			log_debug("%s", err.text);
 		return;
 	}
+	if (member == 0 && !has_room(&wanted, c))
+		return;
 	raft_ids_remove(&wanted.voters, member);
 	raft_ids_remove(&wanted.learners, member);
 	if (wanted.voters.n > 0)

@@ -75,6 +75,8 @@ static void keep(struct quorum *q, const struct quorum_candidate *old, size_t n)
 				q->candidates[i].asked_us = old[k].asked_us;
 				q->candidates[i].asked = old[k].asked;
 				q->candidates[i].unheard = old[k].unheard;
+				q->candidates[i].turned_away =
+					old[k].turned_away;
 				q->candidates[i].away = old[k].away;
 				q->candidates[i].ganetis = old[k].ganetis;
 			}

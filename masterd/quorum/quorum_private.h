@@ -21,6 +21,7 @@ struct quorum_candidate {
 	uint64_t minted;  /* number that it was given and has not used yet */
 	int64_t asked_us; /* when it was asked last; 0: at once */
 	bool asked;	  /* it is being asked */
+	bool turned_away; /* the log has no room for it, which was said */
 	unsigned unheard; /* questions in a row that it did not answer */
 	bool away;	  /* its node did not answer the last parcel */
 	bool ganetis;	  /* Ganeti's node daemon runs there: it has no part */

@@ -25,7 +25,7 @@
 
 struct consensus_question;
 
-#define SIM_NODES_MAX 32
+#define SIM_NODES_MAX 36
 
 struct sim_node;
 

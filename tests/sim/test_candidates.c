@@ -535,3 +535,32 @@ Test(candidates, one_that_becomes_ganetis_takes_no_part)
 	sim_run(&s, MINUTE_MS, NULL, NULL);
 	cr_expect(quorum_has_member(s.master->quorum, s.nodes[2].name));
 }
+
+static struct consensus_status log_status(void)
+{
+	struct consensus_status status;
+
+	consensus_status(s.master->quorum->log, &status);
+	return status;
+}
+
+/* The log has so many members; the others are candidates without a part. */
+Test(candidates, more_than_the_log_can_have_change_nothing)
+{
+	struct consensus_status before, after;
+
+	sim_done(&s);
+	sim_init_big(&s, 35, RAFT_MEMBERS_MAX + 2, 1);
+	sim_run(&s, 5 * MINUTE_MS, NULL, NULL);
+	before = log_status();
+	cr_expect_eq(before.raft.members.voters.n +
+			     before.raft.members.learners.n,
+		     RAFT_MEMBERS_MAX);
+	sim_run(&s, 5 * MINUTE_MS, NULL, NULL);
+	after = log_status();
+	cr_expect(raft_ids_equal(&before.raft.members.voters,
+				 &after.raft.members.voters));
+	cr_expect(raft_ids_equal(&before.raft.members.learners,
+				 &after.raft.members.learners));
+	cr_expect_lt(after.raft.last, before.raft.last + 10);
+}
