@@ -153,6 +153,27 @@ static WAITS bool is_elsewhere(struct role *r, bool ask, struct error *err)
 	return true;
 }
 
+/* A former master that went on alone, or asks in vain, is no candidate any more
+ * by what the others know: they have another master. */
+static WAITS bool is_shut_out(struct role *r, struct error *err)
+{
+	const char *self = r->config.paths->hostname;
+	auto_free char *by = NULL;
+
+	if (r->config.mode == ROLE_FAILOVER || leaves_behind(r))
+		return false;
+	by = quorum_shut_out_by(r->quorum);
+	if (by == NULL)
+		return false;
+	error_set(err, ERR_SYSTEM, ECODE_FENCED,
+		  "The nodes of the cluster do not let %s in any more (%s says "
+		  "so), as they have another master: run gnt-node add --readd "
+		  "%s there. If there is none, --no-voting goes on with what "
+		  "this node has",
+		  self, by, self);
+	return true;
+}
+
 static WAITS int wait_for_lead(struct role *r, struct error *err)
 {
 	unsigned limit_ms = r->config.mode == ROLE_FAILOVER ? ROLE_FAILOVER_MS
@@ -177,6 +198,8 @@ static WAITS int wait_for_lead(struct role *r, struct error *err)
 		/* To ask nodes that are off takes its time. */
 		if (clock_mono_us() > ask_us &&
 		    !quorum_leads(r->quorum, &term)) {
+			if (is_shut_out(r, err))
+				return -1;
 			if (quorum_borrow(r->quorum)) {
 				lent_us = clock_mono_us() + LENT_US;
 				/* The other one needs its time, too. */
@@ -190,7 +213,8 @@ static WAITS int wait_for_lead(struct role *r, struct error *err)
 			return no_lead(r, err);
 		cond_wait_until(&r->changed, clock_mono_us() + ROLE_POLL_US);
 	}
-	return 0;
+	/* Where others have a vote, theirs shows that they let it in. */
+	return quorum_is_alone(r->quorum) && is_shut_out(r, err) ? -1 : 0;
 }
 
 int role_reach(struct role *r, struct error *err)

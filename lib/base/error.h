@@ -92,6 +92,9 @@ struct error {
 /* Another node is the master.  With ERR_RPC: a node has promised the other one
  * a newer term.  Otherwise: this node must not begin or continue as master. */
 #define ECODE_FENCED "fenced"
+/* ERR_RPC: a node of this cluster answers, and does not let this one in: it is
+ * no master candidate by what that one knows. */
+#define ECODE_SHUT_OUT "shut_out"
 
 /* Fill *err and return -1, so that callers can write `return error_set(...)`.
  * Text that does not fit is cut. */

@@ -201,7 +201,7 @@ static int refusal(struct https_server *s, const struct https_peer *peer,
 	if (s->config.allowed != NULL &&
 	    !s->config.allowed(s->config.arg,
 			       peer->verified ? peer->digest : NULL))
-		REFUSE(MHD_HTTP_FORBIDDEN, "This certificate is not let in");
+		REFUSE(MHD_HTTP_FORBIDDEN, HTTPS_NOT_LET_IN);
 	if (s->closing)
 		REFUSE(MHD_HTTP_SERVICE_UNAVAILABLE, "The daemon is ending");
 	if (!takes(s, method))

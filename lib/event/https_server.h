@@ -48,6 +48,10 @@
  * kB. */
 #define HTTPS_STRANGERS_MAX 256
 
+/* What a peer is told whose certificate is of this cluster, and not among those
+ * that are allowed. */
+#define HTTPS_NOT_LET_IN "This certificate is not let in"
+
 struct https_server; /* private */
 struct https_stream; /* private */
 

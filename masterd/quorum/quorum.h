@@ -118,6 +118,10 @@ char *quorum_leader(struct quorum *q);
 /* The same by asking the candidates, which may take some seconds: for a server
  * that hears nobody. */
 WAITS char *quorum_find_leader(struct quorum *q);
+/* Asks all nodes: the name of one that does not let this node in, if there are
+ * more of these than others that answer; NULL: there are not.  To be freed. */
+WAITS char *quorum_shut_out_by(struct quorum *q);
+
 /* The name of the master that the node daemon here has obeyed in a newer term
  * than this server knows: it has been removed from the log, and nobody there
  * speaks to it any more.  To be freed; NULL: there is none. */

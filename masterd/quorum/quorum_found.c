@@ -17,6 +17,7 @@
 #include "masterd/quorum/quorum_private.h"
 
 #define ASK_MS 10000u
+#define SHUT_OUT_MS 3000u
 #define NAMED_MAX 10
 #define RETRY_MS 1000u
 #define TRIES 60
@@ -266,6 +267,50 @@ char *quorum_replaced_by(struct quorum *q)
 			       !str_eq(noted.master, config->paths->hostname)
 		       ? steal(&noted.master)
 		       : NULL;
+}
+
+static bool is_asked(const struct voter *v)
+{
+	return !v->self && !node_offline(v->node);
+}
+
+static void count_refusals(const struct node_result *results, size_t n,
+			   size_t *ret_refusing, size_t *ret_serving,
+			   const char **ret_by)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (results[i].err == NULL) {
+			++*ret_serving;
+		} else if (error_is(results[i].err, ECODE_SHUT_OUT)) {
+			++*ret_refusing;
+			*ret_by = node_name(results[i].node);
+		}
+	}
+}
+
+char *quorum_shut_out_by(struct quorum *q)
+{
+	struct quorum_begin how = {0};
+	__attribute__((cleanup(quorum_ballot_done))) struct ballot b = {
+		.q = q, .how = &how};
+	struct node_result *results;
+	size_t n = 0, refusing = 0, serving = 0;
+	const char *by = NULL;
+	struct error err;
+	char *found;
+
+	if (quorum_ballot_begin(&b, &err) < 0)
+		return NULL;
+	results = node_results_new(b.n);
+	for (size_t i = 0; i < b.n; i++)
+		if (is_asked(&b.voters[i]))
+			results[n++].node = json_ref(b.voters[i].node);
+	noderpc_call_many(q->rpc, results, n,
+			  rpc_within(rpc_version(), SHUT_OUT_MS));
+	count_refusals(results, n, &refusing, &serving, &by);
+	found = refusing > serving ? xstrdup(by) : NULL;
+	node_results_free(results, b.n);
+	return found;
 }
 
 /* Somebody has led since this node's disk was written. */

@@ -2,14 +2,18 @@
 /* A reload makes a new HTTPS client and retires the old one, which finishes its
  * calls.  HTTP statuses become kinds of errors: 400 and 413 say that the node
  * refused this call (ERR_EXEC), all others become ERR_RPC, among these 412 for
- * a master whose term is over. */
+ * a master whose term is over, and 403 for a node that is no candidate any
+ * more.
+ */
 #include "masterd/rpc/noderpc_https.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "lib/base/fs.h"
 #include "lib/event/https_client.h"
+#include "lib/event/https_server.h"
 
 #define TERM_HEADER_MAX 64
 
@@ -23,6 +27,8 @@ struct noderpc_https {
 
 /* The node obeys a master with a newer term. */
 #define STATUS_FENCED 412
+/* The node does not let this one in. */
+#define STATUS_FORBIDDEN 403
 /* The node refuses this call. */
 #define STATUS_BAD_REQUEST 400
 #define STATUS_TOO_LONG 413
@@ -82,6 +88,19 @@ void noderpc_https_destroy(struct noderpc_https *h)
 	free(h);
 }
 
+/* The ecode of a status; NULL: none.  A node of another cluster refuses with
+ * another text. */
+static const char *code_of(int status, const char *body, size_t len)
+{
+	if (status == STATUS_FENCED)
+		return ECODE_FENCED;
+	if (status == STATUS_FORBIDDEN && body != NULL &&
+	    memmem(body, len, HTTPS_NOT_LET_IN, strlen(HTTPS_NOT_LET_IN)) !=
+		    NULL)
+		return ECODE_SHUT_OUT;
+	return NULL;
+}
+
 static void on_reply(void *arg, int status, const char *body, size_t len,
 		     const struct error *err)
 {
@@ -98,9 +117,8 @@ static void on_reply(void *arg, int status, const char *body, size_t len,
 					  status == STATUS_TOO_LONG
 				  ? ERR_EXEC
 				  : ERR_RPC,
-			  status == STATUS_FENCED ? ECODE_FENCED : NULL,
-			  "HTTP status %d: %.*s", status, STATUS_TEXT_MAX,
-			  body == NULL ? "" : body);
+			  code_of(status, body, len), "HTTP status %d: %.*s",
+			  status, STATUS_TEXT_MAX, body == NULL ? "" : body);
 		pending->on_reply(pending->arg, NULL, 0, &bad);
 	}
 	free(pending);

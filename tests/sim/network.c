@@ -452,7 +452,8 @@ static void arrive(struct letter *l)
 	sim_trace(n->sim, l->x->body, l->x->len);
 	sim_trace(n->sim, n->name, strlen(n->name));
 	if (!is_let_in(n, l->x->from)) {
-		fail_exchange(l->x, NULL, "HTTP error 403", travel_us(l->x));
+		fail_exchange(l->x, ECODE_SHUT_OUT, "HTTP error 403",
+			      travel_us(l->x));
 		return letter_free(l);
 	}
 	if (n->ganetis && is_ours(l->x->procedure)) {

@@ -224,6 +224,33 @@ Test(failover, one_of_two_that_is_away_is_given_no_vote)
 	cr_expect_neq(id, 0, "the master goes on alone");
 }
 
+/* Of two candidates the former master votes alone, and leads at its next start
+ * if nobody tells it. */
+Test(failover, a_former_master_that_is_offline_is_none_when_it_comes_back)
+{
+	auto_free char *got = NULL;
+
+	sim_done(&s);
+	sim_init_big(&s, 3, 2, 1);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	lose(0x01);
+	s.nodes[1].no_voting = true;
+	sim_take_over(&s.nodes[1], true);
+	cr_assert(sim_run(&s, 2 * MINUTE_MS, serves, &s.nodes[1]));
+	s.master = s.nodes[1].master;
+	got = sim_do(&s, json_make("{s:s, s:s, s:b, s:b}", "OP_ID",
+				   "OP_NODE_SET_PARAMS", "node_name",
+				   s.nodes[0].name, "offline", 1,
+				   "auto_promote", 1));
+	cr_assert_str_eq(got, "success");
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	s.nodes[0].down = false;
+	sim_start_daemon(&s.nodes[0]);
+	sim_take_over(&s.nodes[0], false);
+	cr_expect_not(sim_run(&s, 2 * MINUTE_MS, serves, &s.nodes[0]));
+	cr_expect_eq(count_masters(), 1);
+}
+
 /* --- an order to lend --- */
 
 static WAITS void lend_task(void *arg)
