@@ -228,19 +228,26 @@ static int open_disk(const struct paths *p, const json_t *disk,
 	return fd >= 0 ? fd : fail(err, *ret_path, "open");
 }
 
+/* To a size, not by an amount: a repeated call does nothing. */
 static int grow_now(const struct paths *p, const json_t *disk,
 		    const struct bdev_growth *growth, struct error *err)
 {
 	const char *file;
 	auto_close int fd = open_disk(p, disk, &file, err);
+	int64_t recorded = json_int(disk, "size", 0);
 	struct stat st;
 
-	if (fd < 0 || need_size(growth->amount_mib, err) < 0)
+	if (fd < 0 || need_size(recorded, err) < 0 ||
+	    need_size(growth->amount_mib, err) < 0 ||
+	    need_size(recorded + growth->amount_mib, err) < 0)
 		return -1;
 	if (!growth->backing_store || growth->dry_run)
 		return 0;
-	if (fstat(fd, &st) < 0 ||
-	    ftruncate(fd, st.st_size + growth->amount_mib * MIB) < 0)
+	if (fstat(fd, &st) < 0)
+		return fail(err, file, "look at");
+	if (st.st_size >= (recorded + growth->amount_mib) * MIB)
+		return 0;
+	if (ftruncate(fd, (recorded + growth->amount_mib) * MIB) < 0)
 		return fail(err, file, "grow");
 	return 0;
 }
@@ -440,7 +447,7 @@ static WAITS int64_t file_size(const struct paths *p, const json_t *disk,
 	return BESIDE(size_now(p, disk, err));
 }
 
-/* To a size, not by an amount: a repeated call does nothing. */
+/* To a size as well. */
 static WAITS int grow_image(const struct paths *p, const json_t *disk,
 			    const struct bdev_growth *growth, struct error *err)
 {

@@ -233,6 +233,8 @@ void sim_machine_done(struct sim_node *n)
 	free(n->ssh_authorized);
 	json_decref(n->verify_says);
 	json_decref(n->disk_says);
+	json_decref(n->dimensions);
+	json_decref(n->wiped);
 	json_decref(n->volumes);
 }
 

@@ -254,6 +254,31 @@ static json_t *do_mirror_status(struct sim_node *n, const json_t *args)
 	return good(all);
 }
 
+/* [bytes, spindles] of each disk. */
+static json_t *do_dimensions(struct sim_node *n, const json_t *args)
+{
+	const json_t *disks = json_array_get(args, 0);
+	json_t *rows = json_array();
+
+	for (size_t i = 0; i < json_array_size(disks); i++) {
+		int64_t mib = json_int(json_array_get(disks, i), "size", 0);
+
+		json_array_append_new(
+			rows, n->dimensions != NULL
+				      ? json_incref(n->dimensions)
+				      : json_make("[I, n]",
+						  (json_int_t)mib * 1048576));
+	}
+	return good(rows);
+}
+
+static json_t *do_wipe(struct sim_node *n, const json_t *args)
+{
+	if (n->wiped == NULL)
+		n->wiped = json_deep_copy(args);
+	return good(json_null());
+}
+
 static json_t *do_volumes(struct sim_node *n, const json_t *args)
 {
 	(void)args;
@@ -486,6 +511,8 @@ static const struct {
 	{"blockdev_shutdown", do_disk_shutdown},
 	{"blockdev_rename", do_disk_rename},
 	{"blockdev_snapshot", do_snapshot},
+	{"blockdev_getdimensions", do_dimensions},
+	{"blockdev_wipe", do_wipe},
 	{"drbd_wait_sync", do_wait_sync},
 	{"vg_list", do_vg_list},
 	{"lv_list", do_lv_list},

@@ -86,6 +86,8 @@ struct sim_node {
 	bool parted;	     /* its mirrors have no peer */
 	json_t *verify_says; /* answers of node_verify that are not all right */
 	json_t *disk_says;   /* of each disk's state; NULL: that it is fine */
+	json_t *dimensions;  /* of each disk; NULL: as large as recorded */
+	json_t *wiped;	     /* arguments of the first blockdev_wipe, or NULL */
 	const char *uses;    /* which disk instances use: "this", "other" (also
 			      * NULL), "unknown" */
 	const char *copies;  /* how their copies are: NULL is "ready" */

@@ -334,6 +334,33 @@ Test(instances, a_disk_grows_and_does_not_shrink)
 		   "(1.5G)");
 }
 
+/* A volume has whole extents, and an earlier growth may have come so far: the
+ * guest may use all that is there. */
+Test(instances, growing_wipes_only_what_was_not_there)
+{
+	json_t *op = op_named("OP_INSTANCE_GROW_DISK", "web1");
+	struct sim_node *n = &s.nodes[1];
+
+	json_set_int(op, "disk", 0);
+	json_set_int(op, "amount", 16);
+	expect(op_add("web1", NODE2, true), "success");
+	expect(set_cluster("prealloc_wipe_disks", json_true()), "success");
+	n->dimensions = json_make("[I, n]", (json_int_t)67 * 1048576 + 512);
+	expect(json_incref(op), "success");
+	cr_assert_not_null(n->wiped);
+	cr_expect_eq(json_integer_value(json_array_get(n->wiped, 1)), 68);
+	json_decref(n->wiped);
+	n->wiped = NULL;
+	json_array_set_new(n->dimensions, 0,
+			   json_integer((json_int_t)96 * 1048576));
+	expect(json_incref(op), "success");
+	cr_expect_null(n->wiped);
+	cr_expect_eq(disk_size("web1", 0), 96);
+	json_array_set_new(n->dimensions, 0, json_null());
+	expect(op, "does not tell the size of disk 0");
+	cr_expect_eq(disk_size("web1", 0), 96);
+}
+
 static void expect_stops(json_t *op STEALS, bool wanted)
 {
 	auto_strv struct strv calls = {0};

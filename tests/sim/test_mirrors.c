@@ -433,6 +433,39 @@ Test(mirrors, a_failed_migration_leaves_the_instance_where_it_was)
 	expect(op_named("OP_INSTANCE_MIGRATE", "web1"), "success");
 }
 
+/* Of the primary's calls two are a trial, the third makes the volume larger;
+ * the fourth, for the mirror, fails. */
+static void watch_growing(struct sim *sim)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < sim->calls->n; i++)
+		n += str_eq(sim->calls->items[i], "blockdev_grow " NODE2);
+	if (n == 4)
+		sim->nodes[1].fail_on = "blockdev_grow";
+}
+
+/* Started with less than it has, it would be cut off. */
+Test(mirrors, one_that_may_have_grown_is_recorded_so)
+{
+	json_t *op = op_named("OP_INSTANCE_GROW_DISK", "web1");
+	auto_strv struct strv calls = {0};
+
+	expect(op_mirrored("web1", NODE3), "success");
+	json_set_int(op, "disk", 0);
+	json_set_int(op, "amount", 96);
+	json_set_bool(op, "absolute", true);
+	s.calls = &calls;
+	s.watch = watch_growing;
+	expect(json_incref(op), "grow-disk --absolute web1 0 96m");
+	s.watch = NULL;
+	s.calls = NULL;
+	cr_expect_eq(json_int(disk("web1", 0), "size", 0), 96);
+	s.nodes[1].fail_on = NULL;
+	expect(op, "success");
+	cr_expect_eq(json_int(disk("web1", 0), "size", 0), 96);
+}
+
 Test(mirrors, the_volume_below_grows_with_the_mirror)
 {
 	json_t *op = op_named("OP_INSTANCE_GROW_DISK", "web1");

@@ -178,6 +178,7 @@ Test(bdev_file, grows_when_it_is_meant)
 {
 	auto_json json_t *disk = test_disk("file", DISK);
 
+	json_set_int(disk, "size", 1);
 	cr_assert_eq(
 		bdev_file.grow(p, disk,
 			       &(struct bdev_growth){1, false, true, false},
@@ -200,6 +201,29 @@ Test(bdev_file, grows_when_it_is_meant)
 			       &err),
 		0);
 	cr_assert_eq(stat_of(DISK).st_size, 3 * MIB);
+}
+
+/* An answer was lost, and the call comes again. */
+Test(bdev_file, growing_twice_grows_once)
+{
+	auto_json json_t *disk = test_disk("file", DISK);
+	const struct bdev_growth growth = {2, false, true, false};
+
+	create(DISK, 4);
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(bdev_file.grow(p, disk, &growth, &err), 0);
+	cr_assert_eq(stat_of(DISK).st_size, 6 * MIB);
+}
+
+/* What is larger than recorded is not cut off. */
+Test(bdev_file, growing_never_shrinks)
+{
+	auto_json json_t *disk = test_disk("file", DISK);
+	const struct bdev_growth growth = {2, false, true, false};
+
+	create(DISK, 9);
+	cr_assert_eq(bdev_file.grow(p, disk, &growth, &err), 0);
+	cr_assert_eq(stat_of(DISK).st_size, 9 * MIB);
 }
 
 Test(bdev_file, renames_without_overwriting)

@@ -87,7 +87,13 @@ WAITS int disks_make_folder(struct lu *lu, const json_t *inst,
  * from an offset on; elsewhere nothing happens. */
 WAITS int disks_wipe_one(struct lu *lu, const json_t *inst, const json_t *disk,
 			 size_t i, int64_t from_mib, struct error *err);
-/* The same for all of its disks, completely. */
+/* From where on, if it grows then: it is as large as its primary says, rounded
+ * up, as somebody may have used all of that.  Where the cluster does not want
+ * it wiped, nothing is asked, and *ret_mib lies behind its end. */
+WAITS int disks_wipe_begin(struct lu *lu, const json_t *inst,
+			   const json_t *disk, size_t i, int64_t *ret_mib,
+			   struct error *err);
+/* Wipe all of its disks, completely. */
 WAITS int disks_wipe(struct lu *lu, const json_t *inst, struct error *err);
 /* Write an OS image to its first disk, which is active on the primary; the
  * job's log tells the progress.  If the job is killed or the node does not

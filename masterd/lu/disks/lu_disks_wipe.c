@@ -9,6 +9,7 @@
 
 /* One call wipes a tenth of the disk, at most this many MiB. */
 #define CHUNK_MAX_MIB 1024
+#define MIB (1024 * 1024)
 
 static int64_t chunk_of(int64_t size)
 {
@@ -46,6 +47,35 @@ static bool inst_wipes(struct lu *lu)
 	return cluster_prealloc_wipe_disks(config_cluster(lu->m->config));
 }
 
+int disks_wipe_begin(struct lu *lu, const json_t *inst, const json_t *disk,
+		     size_t i, int64_t *ret_mib, struct error *err)
+{
+	auto_free char *node = xstrdup(inst_primary_node(inst));
+	auto_json json_t *all = NULL;
+	const json_t *bytes;
+
+	if (!inst_wipes(lu)) {
+		*ret_mib = INT64_MAX;
+		return 0;
+	}
+	all = lu_call(lu, node,
+		      rpc_blockdev_getdimensions(
+			      json_make("[o]", inst_rpc_disk(lu, inst, disk))),
+		      err);
+	if (all == NULL)
+		return -1;
+	bytes = json_array_get(json_array_get(all, 0), 0);
+	if (!json_is_integer(bytes) || json_integer_value(bytes) < 0)
+		return error_set(err, ERR_EXEC, NULL,
+				 "Node %s does not tell the size of disk %zu "
+				 "of instance %s, so what is new of it can't "
+				 "be wiped",
+				 lu_node_name(lu, node), i, inst_name(inst));
+	*ret_mib = json_integer_value(bytes) / MIB +
+		   (json_integer_value(bytes) % MIB != 0);
+	return 0;
+}
+
 int disks_wipe_one(struct lu *lu, const json_t *inst, const json_t *disk,
 		   size_t i, int64_t from_mib, struct error *err)
 {
@@ -53,7 +83,7 @@ int disks_wipe_one(struct lu *lu, const json_t *inst, const json_t *disk,
 	auto_json json_t *carried = inst_rpc_disk(lu, inst, disk);
 	int rc;
 
-	if (!inst_wipes(lu))
+	if (!inst_wipes(lu) || from_mib >= disk_size_mib(disk))
 		return 0;
 	if (from_mib == 0)
 		lu_info(lu, "* Wiping disk %zu", i);

@@ -312,8 +312,7 @@ static bool is_exclusive(const struct lu *lu, const char *node_uuid)
 		config_get(lu->m->config, CONFIG_NODE, node_uuid));
 }
 
-/* First a dry run; then grow the devices that hold the data, then those above
- * them. */
+/* The devices that hold the data, or those above them. */
 static WAITS int grow_round(struct lu *lu, bool dry_run, bool backing,
 			    struct error *err)
 {
@@ -339,15 +338,6 @@ static WAITS int grow_round(struct lu *lu, bool dry_run, bool backing,
 	return 0;
 }
 
-static WAITS int grow_on_nodes(struct lu *lu, struct error *err)
-{
-	if (grow_round(lu, true, true, err) < 0 ||
-	    grow_round(lu, true, false, err) < 0 ||
-	    grow_round(lu, false, true, err) < 0)
-		return -1;
-	return grow_round(lu, false, false, err);
-}
-
 /* A mirror's volume with the data is as large as the mirror. */
 static void record_size(json_t *disk, int64_t mib)
 {
@@ -365,34 +355,63 @@ static void record_size(json_t *disk, int64_t mib)
 	disk_set_children(disk, list);
 }
 
+static WAITS int grow_record(struct lu *lu, struct error *err)
+{
+	struct disks *d = disks_of(lu);
+	json_t *changed = config_edit(d->disk);
+
+	record_size(changed, d->target);
+	config_put(lu->m->config, CONFIG_DISK, changed);
+	return config_commit(lu->m->config, err);
+}
+
+/* The size is recorded between storage and mirror: a mirror is started with
+ * the size that is recorded, and one that is larger already is cut off. */
+static WAITS int grow_on_nodes(struct lu *lu, int64_t *ret_wipe_mib,
+			       struct error *err)
+{
+	const struct op_instance_grow_disk *op = lu->op;
+	struct disks *d = disks_of(lu);
+
+	if (grow_round(lu, true, true, err) < 0 ||
+	    grow_round(lu, true, false, err) < 0 ||
+	    disks_wipe_begin(lu, d->inst, d->disk, (size_t)op->disk,
+			     ret_wipe_mib, err) < 0 ||
+	    grow_round(lu, false, true, err) < 0 || grow_record(lu, err) < 0)
+		return -1;
+	if (grow_round(lu, false, false, err) == 0)
+		return 0;
+	return error_wrap(err,
+			  "The storage of disk %jd of instance '%s' has grown, "
+			  "the rest has to follow (gnt-instance grow-disk "
+			  "--absolute %s %jd %jdm)",
+			  (intmax_t)op->disk, inst_name(d->inst),
+			  inst_name(d->inst), (intmax_t)op->disk,
+			  (intmax_t)d->target);
+}
+
 static WAITS json_t *grow_exec(struct lu *lu, struct error *err)
 {
 	const struct op_instance_grow_disk *op = lu->op;
 	struct disks *d = disks_of(lu);
 	bool was_active = inst_disks_active(d->inst);
-	int64_t before = d->target - d->delta;
+	int64_t wipe_mib;
 	auto_free char *more = disks_size_text(d->delta);
 	auto_free char *all = disks_size_text(d->target);
 	struct error ignored;
-	json_t *changed;
 
 	if (disks_start(lu, d->inst, NULL, err) < 0)
 		return NULL;
 	lu_feedback(lu, "Growing disk %jd of instance '%s' by %s to %s",
 		    (intmax_t)op->disk, inst_name(d->inst), more, all);
-	if (grow_on_nodes(lu, err) < 0)
-		return NULL;
-	changed = config_edit(d->disk);
-	record_size(changed, d->target);
-	config_put(lu->m->config, CONFIG_DISK, changed);
-	if (config_commit(lu->m->config, err) < 0)
+	if (grow_on_nodes(lu, &wipe_mib, err) < 0)
 		return NULL;
 	lu_release(lu, LOCK_NODE_RES);
 	/* What is left takes long; the disks stay locked. */
 	lu_share(lu, LOCK_INSTANCE);
 	d->disk = config_get(lu->m->config, CONFIG_DISK, disk_uuid(d->disk));
 	if (disks_wipe_one(lu, d->inst, lu_keep(lu, d->disk), (size_t)op->disk,
-			   before, err) < 0)
+			   wipe_mib, err) < 0)
 		return NULL;
 	if (op->wait_for_sync &&
 	    disks_wait_sync(lu, d->inst, NULL, false, err) < 0)
