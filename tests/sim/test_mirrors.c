@@ -410,6 +410,39 @@ Test(mirrors, a_side_without_the_newest_data_is_no_target)
 	cr_assert_str_eq(primary("web1"), NODE3);
 }
 
+static bool is_active(const char *name)
+{
+	return json_bool(instance(name), "disks_active", false);
+}
+
+Test(mirrors, an_activation_that_fails_stops_only_what_nobody_uses)
+{
+	json_t *off = op_named("OP_INSTANCE_DEACTIVATE_DISKS", "web1");
+
+	expect(op_mirrored("web1", NODE3), "success");
+	s.nodes[2].fail_on = "blockdev_assemble";
+	expect(op_named("OP_INSTANCE_ACTIVATE_DISKS", "web1"), "told to fail");
+	cr_expect(is_active("web1"));
+	cr_expect_eq(s.nodes[1].stopped.n, 0);
+	/* It runs, whatever is recorded of its disks. */
+	json_set_bool(off, "force", true);
+	s.nodes[1].fail_on = "blockdev_shutdown";
+	expect(off, "success");
+	s.nodes[1].fail_on = NULL;
+	cr_assert_not(is_active("web1"));
+	expect(op_named("OP_INSTANCE_ACTIVATE_DISKS", "web1"), "told to fail");
+	cr_expect(is_active("web1"));
+	cr_expect_eq(s.nodes[1].stopped.n, 0);
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+	cr_assert_not(is_active("web1"));
+	table_done(&s.nodes[1].stopped, NULL);
+	s.nodes[1].stopped = (struct table){0};
+	expect(op_named("OP_INSTANCE_ACTIVATE_DISKS", "web1"), "told to fail");
+	cr_expect_not(is_active("web1"));
+	cr_expect_eq(s.nodes[1].stopped.n, 2);
+	s.nodes[2].fail_on = NULL;
+}
+
 Test(mirrors, they_migrate_as_planned)
 {
 	expect(op_mirrored("web1", NODE3), "success");

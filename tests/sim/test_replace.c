@@ -316,6 +316,31 @@ Test(replace, a_removed_instance_leaves_nothing_on_either_node)
 	cr_assert_eq(s.files.n, 0);
 }
 
+static bool disks_active(void)
+{
+	return json_bool(
+		config_find(s.master->config, CONFIG_INSTANCE, INSTANCE),
+		"disks_active", false);
+}
+
+/* Why it is broken may be why it cannot be activated. */
+Test(replace, the_side_that_cannot_be_activated_gets_new_storage)
+{
+	make_mirrored();
+	expect(op_named("OP_INSTANCE_SHUTDOWN", INSTANCE), "success");
+	s.nodes[1].fail_on = "blockdev_assemble";
+	expect(op_replace("replace_on_primary", NULL), "told to fail");
+	expect(op_replace("replace_on_secondary", NULL), "success");
+	s.nodes[1].fail_on = NULL;
+	s.nodes[0].fail_on = "blockdev_assemble";
+	expect(op_replace("replace_on_secondary", NULL), "told to fail");
+	expect(op_replace("replace_on_primary", NULL), "success");
+	s.nodes[0].fail_on = NULL;
+	cr_expect_not(disks_active());
+	cr_expect_eq(s.nodes[0].stopped.n, DISKS);
+	cr_expect_eq(s.nodes[1].stopped.n, DISKS);
+}
+
 /* --- what others may do while the disks sync --- */
 
 static bool in_sync_step(struct sim *sim, void *arg)
@@ -352,13 +377,6 @@ static void end_sync(uint64_t id)
 static bool disks_stopped(void)
 {
 	return s.nodes[0].stopped.n == DISKS;
-}
-
-static bool disks_active(void)
-{
-	return json_bool(
-		config_find(s.master->config, CONFIG_INSTANCE, INSTANCE),
-		"disks_active", false);
 }
 
 Test(replace, an_instance_is_stopped_during_the_sync)

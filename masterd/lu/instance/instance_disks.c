@@ -144,6 +144,21 @@ static WAITS int await_sync(struct lu *lu, struct error *err)
 	return -1;
 }
 
+/* Whether somebody may use the disks who did before this activation.  Where
+ * the node does not say what runs, the instance does what it shall do. */
+static WAITS bool in_use(struct lu *lu)
+{
+	const json_t *inst = disks_of(lu)->inst;
+	struct error ignored;
+	bool running;
+
+	if (inst_disks_active(inst))
+		return true;
+	if (inst_is_running(lu, inst, NULL, &running, &ignored) < 0)
+		return str_eq(inst_admin_state(inst), "up");
+	return running;
+}
+
 static WAITS json_t *activate_exec(struct lu *lu, struct error *err)
 {
 	const char *name = inst_name(disks_of(lu)->inst);
@@ -157,6 +172,8 @@ static WAITS json_t *activate_exec(struct lu *lu, struct error *err)
 	if (result == NULL) {
 		struct error ignored;
 
+		if (in_use(lu))
+			return NULL;
 		disks_stop(lu, disks_of(lu)->inst, NULL, true, &ignored);
 		inst_mark(lu, name, NULL, 0, &ignored);
 		return NULL;

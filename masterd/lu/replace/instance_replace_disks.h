@@ -81,8 +81,9 @@ WAITS void replace_remove(struct lu *lu, const char *node,
 /* Wait until the mirrors are in sync, without the instance's lock. */
 WAITS int replace_sync(struct lu *lu, struct error *err);
 
-/* Activate the disks of an instance that is down, for this opcode; deactivate
- * them afterwards, unless the instance was started meanwhile. */
+/* Activate the disks of an instance that is down, for this opcode, as far as
+ * the side works that is replaced; deactivate them afterwards, unless the
+ * instance was started meanwhile. */
 WAITS int replace_activate(struct lu *lu, struct error *err);
 WAITS void replace_deactivate(struct lu *lu);
 

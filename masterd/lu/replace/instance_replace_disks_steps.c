@@ -179,41 +179,60 @@ WAITS int replace_sync(struct lu *lu, struct error *err)
 
 /* --- disks of an instance that is down --- */
 
-WAITS int replace_assemble(struct lu *lu, const char *node, struct error *err)
+static WAITS int assemble_one(struct lu *lu, const char *node,
+			      const json_t *disk, size_t i, struct error *err)
 {
 	struct replace *r = replace_of(lu);
-	auto_json json_t *disks = inst_rpc_disks(lu, r->inst);
-	auto_json json_t *owner = inst_rpc(lu, r->inst, NULL, NULL);
 
-	for (size_t i = 0; i < json_array_size(disks); i++)
-		if (replace_call(lu, node,
-				 rpc_blockdev_assemble(
-					 json_ref(json_array_get(disks, i)),
-					 json_ref(owner), node == r->primary,
-					 i),
-				 err) < 0)
-			return error_wrap(err,
-					  "Can't start disk %zu of instance %s "
-					  "on node %s",
-					  i, inst_name(r->inst),
-					  lu_node_name(lu, node));
+	if (replace_call(
+		    lu, node,
+		    rpc_blockdev_assemble(json_ref(disk),
+					  inst_rpc(lu, r->inst, NULL, NULL),
+					  node == r->primary, i),
+		    err) == 0)
+		return 0;
+	return error_wrap(err, "Can't start disk %zu of instance %s on node %s",
+			  i, inst_name(r->inst), lu_node_name(lu, node));
+}
+
+/* Where nothing depends on this node, its failures are warnings.  Then each
+ * disk is tried, unless the node is dead. */
+static WAITS int assemble_all(struct lu *lu, const char *node, bool may_fail,
+			      struct error *err)
+{
+	auto_json json_t *disks = inst_rpc_disks(lu, replace_of(lu)->inst);
+
+	for (size_t i = 0; i < json_array_size(disks); i++) {
+		if (assemble_one(lu, node, json_array_get(disks, i), i, err) ==
+		    0)
+			continue;
+		if (!may_fail || lu->run->killed)
+			return -1;
+		lu_warn(lu, "%s, ignoring", err->text);
+		if (err->kind == ERR_RPC)
+			return 0;
+	}
 	return 0;
 }
 
+WAITS int replace_assemble(struct lu *lu, const char *node, struct error *err)
+{
+	return assemble_all(lu, node, false, err);
+}
+
+/* The side that goes, or gets new storage, may be what is broken.  A mirror is
+ * there even without its storage; step 1 looks for it. */
 WAITS int replace_activate(struct lu *lu, struct error *err)
 {
 	struct replace *r = replace_of(lu);
+	const char *broken = r->new_node != NULL ? r->secondary : r->target;
 
 	if (inst_disks_active(r->inst))
 		return 0;
 	r->activated = true;
-	/* One that is given up may be dead. */
-	if (replace_assemble(lu, r->secondary, err) < 0) {
-		if (r->new_node == NULL || lu->run->killed)
-			return -1;
-		lu_warn(lu, "%s, ignoring", err->text);
-	}
-	return replace_assemble(lu, r->primary, err);
+	if (assemble_all(lu, r->secondary, broken == r->secondary, err) < 0)
+		return -1;
+	return assemble_all(lu, r->primary, broken == r->primary, err);
 }
 
 /* The instance as it is now; NULL: it is gone. */
