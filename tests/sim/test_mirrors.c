@@ -443,6 +443,32 @@ Test(mirrors, an_activation_that_fails_stops_only_what_nobody_uses)
 	s.nodes[2].fail_on = NULL;
 }
 
+Test(mirrors, one_starts_without_its_secondary_if_that_is_wanted)
+{
+	json_t *start = op_named("OP_INSTANCE_STARTUP", "web1");
+	json_t *reboot = op_named("OP_INSTANCE_REBOOT", "web1");
+
+	expect(op_mirrored("web1", NODE3), "success");
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+	s.nodes[2].fail_on = "blockdev_assemble";
+	expect(json_copy(start), "told to fail");
+	json_set_bool(start, "force", true);
+	expect(json_copy(start), "success");
+	cr_expect_eq(s.nodes[1].running.n, 1);
+	json_set_str(reboot, "reboot_type", "full");
+	expect(json_copy(reboot), "told to fail");
+	json_set_bool(reboot, "ignore_secondaries", true);
+	expect(reboot, "success");
+	cr_expect_eq(s.nodes[1].running.n, 1);
+	/* The primary has to be there. */
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+	s.nodes[1].fail_on = "blockdev_assemble";
+	expect(json_copy(start), "told to fail");
+	s.nodes[1].fail_on = NULL;
+	expect(start, "success");
+	s.nodes[2].fail_on = NULL;
+}
+
 Test(mirrors, they_migrate_as_planned)
 {
 	expect(op_mirrored("web1", NODE3), "success");

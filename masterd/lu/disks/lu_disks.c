@@ -342,10 +342,10 @@ static bool is_offline(struct lu *lu, const char *node)
 }
 
 /* Both sides of a mirror are started as secondaries first, so that they are
- * connected before one becomes the primary.  When the instance moves to another
- * node, the old one may be dead, whether or not that is recorded. */
+ * connected before one becomes the primary.  One that nobody needs may be dead,
+ * whether or not that is recorded. */
 static WAITS int connect_mirror(struct lu *lu, const json_t *inst,
-				const char *node, bool moves,
+				const char *node, bool ignore_secondaries,
 				const json_t *disk, size_t i, struct error *err)
 {
 	auto_strv struct strv nodes = {0};
@@ -360,7 +360,7 @@ static WAITS int connect_mirror(struct lu *lu, const json_t *inst,
 
 		if (assemble(lu, inst, at, false, disk, i, err) == 0)
 			continue;
-		if (!other || (!moves && !is_offline(lu, at)) ||
+		if (!other || (!ignore_secondaries && !is_offline(lu, at)) ||
 		    lu->run->killed)
 			return -1;
 		lu_warn(lu, "%s, ignoring", err->text);
@@ -380,15 +380,15 @@ WAITS int disks_connect(struct lu *lu, const json_t *inst, struct error *err)
 	return 0;
 }
 
-int disks_start(struct lu *lu, const json_t *inst, const char *node_uuid,
-		struct error *err)
+static WAITS int start_on(struct lu *lu, const json_t *inst,
+			  const char *node_uuid, bool ignore_secondaries,
+			  struct error *err)
 {
 	auto_json json_t *disks = inst_rpc_disks(lu, inst);
-	auto_free char *node = xstrdup(
-		node_uuid == NULL ? inst_primary_node(inst) : node_uuid);
+	auto_free char *node = xstrdup(node_uuid);
 
 	for (size_t i = 0; i < json_array_size(disks); i++)
-		if (connect_mirror(lu, inst, node, node_uuid != NULL,
+		if (connect_mirror(lu, inst, node, ignore_secondaries,
 				   json_array_get(disks, i), i, err) < 0)
 			return -1;
 	for (size_t i = 0; i < json_array_size(disks); i++)
@@ -396,6 +396,22 @@ int disks_start(struct lu *lu, const json_t *inst, const char *node_uuid,
 			     err) < 0)
 			return -1;
 	return 0;
+}
+
+/* When the instance moves to another node, the old one may be dead. */
+int disks_start(struct lu *lu, const json_t *inst, const char *node_uuid,
+		struct error *err)
+{
+	return node_uuid == NULL
+		       ? start_on(lu, inst, inst_primary_node(inst), false, err)
+		       : start_on(lu, inst, node_uuid, true, err);
+}
+
+int disks_start_primary(struct lu *lu, const json_t *inst,
+			bool ignore_secondaries, struct error *err)
+{
+	return start_on(lu, inst, inst_primary_node(inst), ignore_secondaries,
+			err);
 }
 
 static WAITS int stop_one(struct lu *lu, const char *node, const json_t *disk,

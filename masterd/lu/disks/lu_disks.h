@@ -75,6 +75,10 @@ void disks_copy_nodes(const json_t *inst, const json_t *disks,
  * deactivate them on the node, or everywhere when NULL. */
 WAITS int disks_start(struct lu *lu, const json_t *inst, const char *node_uuid,
 		      struct error *err);
+/* The same on its primary.  Where secondaries are ignored, one that cannot be
+ * prepared is a warning. */
+WAITS int disks_start_primary(struct lu *lu, const json_t *inst,
+			      bool ignore_secondaries, struct error *err);
 /* Both sides of its mirrors are there and connected, none made a primary. */
 WAITS int disks_connect(struct lu *lu, const json_t *inst, struct error *err);
 WAITS int disks_stop(struct lu *lu, const json_t *inst, const char *node_uuid,

@@ -183,7 +183,7 @@ static WAITS json_t *startup_exec(struct lu *lu, struct error *err)
 		lu_info(lu, "Primary node offline, marked instance as started");
 		return json_null();
 	}
-	if (disks_start(lu, p->inst, NULL, err) < 0)
+	if (disks_start_primary(lu, p->inst, op->force, err) < 0)
 		return NULL;
 	if (lu_start_instance(lu, p->inst, &start, err) < 0) {
 		stop_disks(lu, &ignored);
@@ -361,6 +361,7 @@ static WAITS int reboot_running(struct lu *lu, struct error *err)
 /* Stop it, if it runs, and start it. */
 static WAITS int reboot_full(struct lu *lu, bool running, struct error *err)
 {
+	const struct op_instance_reboot *op = lu->op;
 	struct power *p = power_of(lu);
 	const struct stop how = reboot_stop(lu);
 	const struct balloon_start start = {.node = inst_primary_node(p->inst)};
@@ -375,7 +376,7 @@ static WAITS int reboot_full(struct lu *lu, bool running, struct error *err)
 		lu_info(lu, "Instance %s was already stopped, starting now",
 			inst_name(p->inst));
 	}
-	if (disks_start(lu, p->inst, NULL, err) < 0)
+	if (disks_start_primary(lu, p->inst, op->ignore_secondaries, err) < 0)
 		return -1;
 	return lu_start_instance(lu, p->inst, &start, err) < 0
 		       ? error_wrap(err, "Could not start instance for full "
