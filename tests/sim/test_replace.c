@@ -422,6 +422,22 @@ Test(replace, an_instance_is_started_and_stopped_during_the_sync)
 	cr_assert_not(disks_active());
 }
 
+/* A sync takes days, in which a node daemon may be away now and then. */
+Test(replace, a_sync_is_given_up_for_failures_in_a_row_only)
+{
+	uint64_t id;
+
+	make_mirrored();
+	id = begin_sync();
+	for (int i = 0; i < 3; i++) {
+		s.nodes[0].fail_on = "blockdev_getmirrorstatus";
+		sim_run(&s, 40000, NULL, NULL);
+		s.nodes[0].fail_on = NULL;
+		sim_run(&s, 40000, NULL, NULL);
+	}
+	end_sync(id);
+}
+
 /* What changes the disks, or where the instance is, waits. */
 Test(replace, others_wait_for_the_end_of_the_sync)
 {

@@ -120,7 +120,8 @@ static WAITS int follow(struct lu *lu, const json_t *inst, const json_t *disks,
 		*ret_done = s.done;
 		if (lu->run->killed)
 			return lu_check_killed(lu, err);
-		if (all == NULL && ++failures >= SYNC_TRIES)
+		failures = all == NULL ? failures + 1 : 0;
+		if (failures >= SYNC_TRIES)
 			return error_wrap(err, "Can't follow the sync of the "
 					       "disks");
 		if (ends && !s.degraded)
