@@ -287,3 +287,51 @@ Test(storage, of_volumes_only_the_flag_changes_by_which_they_are_allotted)
 	expect(other, "can not be modified for storage units of type 'lvm-pv': "
 		      "size");
 }
+
+static json_t *op_sizes(void)
+{
+	return json_make("{s:s, s:[s]}", "OP_ID",
+			 "OP_CLUSTER_REPAIR_DISK_SIZES", "instances", "web1");
+}
+
+static int64_t spindles_of(const char *name)
+{
+	auto_json json_t *disks = config_instance_disks(
+		s.master->config,
+		config_find(s.master->config, CONFIG_INSTANCE, name));
+
+	return json_int(json_array_get(disks, 0), "spindles", -1);
+}
+
+Test(storage, spindles_are_recorded_where_storage_is_exclusive)
+{
+	auto_free char *shared = NULL, *first = NULL, *again = NULL;
+	auto_free char *more = NULL, *none = NULL;
+	json_t *add = op_add("web1", NODE2, true);
+
+	json_set_str(add, "disk_template", "plain");
+	expect(add, "success");
+	s.nodes[1].dimensions =
+		json_make("[I, i]", (json_int_t)64 * 1024 * 1024, 2);
+	shared = result_of(op_sizes());
+	cr_expect_str_eq(shared, "[]");
+	cr_expect_eq(spindles_of("web1"), -1);
+	expect(json_make("{s:s, s:{s:b}}", "OP_ID", "OP_CLUSTER_SET_PARAMS",
+			 "ndparams", "exclusive_storage", 1),
+	       "success");
+	first = result_of(op_sizes());
+	cr_expect_str_eq(first, "[[\"web1\",0,\"spindles\",2]]");
+	cr_expect_eq(spindles_of("web1"), 2);
+	again = result_of(op_sizes());
+	cr_expect_str_eq(again, "[]");
+	json_array_set_new(s.nodes[1].dimensions, 0,
+			   json_integer((json_int_t)65 * 1024 * 1024));
+	json_array_set_new(s.nodes[1].dimensions, 1, json_integer(3));
+	more = result_of(op_sizes());
+	cr_expect_str_eq(more, "[[\"web1\",0,\"size\",65],"
+			       "[\"web1\",0,\"spindles\",3]]");
+	json_array_set_new(s.nodes[1].dimensions, 1, json_null());
+	none = result_of(op_sizes());
+	cr_expect_str_eq(none, "[]");
+	cr_expect_eq(spindles_of("web1"), 3);
+}

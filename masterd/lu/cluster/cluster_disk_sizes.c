@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* OP_CLUSTER_REPAIR_DISK_SIZES: the sizes of disks as their nodes see them go
- * into the configuration.  The disks themselves stay as they are. */
+ * into the configuration, and on how many spindles they are where storage is
+ * exclusive.  The disks themselves stay as they are. */
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "masterd/lu/frame/lu.h"
 #include "masterd/lu/parts/lu_instance.h"
+#include "masterd/resources/resources.h"
 
 #define MIB (1024 * 1024)
 
 struct sizes {
 	struct lu lu;
 	struct strv instances; /* UUIDs, in nice order of the names */
-	json_t *changed;       /* [[instance, index, "size", MiB], ...] */
+	/* [[instance, index, "size" or "spindles", value], ...] */
+	json_t *changed;
 };
 
 static struct sizes *sizes_of(struct lu *lu)
@@ -76,34 +79,86 @@ static void fit_children(json_t *disk, int64_t size)
 	json_array_set_new(disk_own_children(disk), 0, first);
 }
 
+static void add_change(struct lu *lu, const json_t *inst, size_t i,
+		       const char *what, int64_t value)
+{
+	json_array_append_new(sizes_of(lu)->changed,
+			      json_make("[s, i, s, I]", inst_name(inst), (int)i,
+					what, (json_int_t)value));
+}
+
+static bool correct_size(struct lu *lu, const json_t *inst, size_t i,
+			 json_t *disk, int64_t size)
+{
+	int64_t recorded = disk_size_mib(disk);
+
+	if (size == recorded)
+		return false;
+	lu_info(lu,
+		"Disk %zu of instance %s has mismatched size, correcting: "
+		"recorded %jd, actual %jd",
+		i, inst_name(inst), (intmax_t)recorded, (intmax_t)size);
+	disk_set_size_mib(disk, size);
+	fit_children(disk, size);
+	add_change(lu, inst, i, "size", size);
+	return true;
+}
+
+/* They count where a disk has physical volumes for itself. */
+static bool correct_spindles(struct lu *lu, const json_t *inst, size_t i,
+			     json_t *disk, const json_t *spindles)
+{
+	const json_t *node =
+		config_get(lu->m->config, CONFIG_NODE, inst_primary_node(inst));
+	auto_free char *recorded = NULL;
+	int64_t actual;
+
+	if (!resources_exclusive(lu->m->config, node))
+		return false;
+	if (!json_is_integer(spindles)) {
+		lu_warn(lu,
+			"Disk %zu of instance %s did not return spindles "
+			"information, ignoring",
+			i, inst_name(inst));
+		return false;
+	}
+	actual = json_integer_value(spindles);
+	if (disk_has_spindles(disk) && disk_spindles(disk) == actual)
+		return false;
+	recorded = disk_has_spindles(disk)
+			   ? xprintf("%jd", (intmax_t)disk_spindles(disk))
+			   : xstrdup("none");
+	lu_info(lu,
+		"Disk %zu of instance %s has mismatched spindles, correcting: "
+		"recorded %s, actual %jd",
+		i, inst_name(inst), recorded, (intmax_t)actual);
+	disk_set_spindles(disk, actual);
+	add_change(lu, inst, i, "spindles", actual);
+	return true;
+}
+
 /* What the node says of disk i: [bytes, spindles], or null. */
 static void compare(struct lu *lu, const json_t *inst, size_t i,
 		    const json_t *disk, const json_t *answer)
 {
-	int64_t recorded = disk_size_mib(disk), size;
-	json_t *changed;
+	const json_t *bytes = json_array_get(answer, 0);
+	auto_json json_t *copy = NULL;
+	bool changed;
 
-	if (!json_is_integer(json_array_get(answer, 0))) {
+	if (!json_is_integer(bytes)) {
 		lu_warn(lu,
 			"Disk %zu of instance %s did not return size "
 			"information, ignoring",
 			i, inst_name(inst));
 		return;
 	}
-	size = json_integer_value(json_array_get(answer, 0)) / MIB;
-	if (size == recorded)
-		return;
-	lu_info(lu,
-		"Disk %zu of instance %s has mismatched size, correcting: "
-		"recorded %jd, actual %jd",
-		i, inst_name(inst), (intmax_t)recorded, (intmax_t)size);
-	changed = config_edit(disk);
-	disk_set_size_mib(changed, size);
-	fit_children(changed, size);
-	config_put(lu->m->config, CONFIG_DISK, changed);
-	json_array_append_new(sizes_of(lu)->changed,
-			      json_make("[s, i, s, I]", inst_name(inst), (int)i,
-					"size", (json_int_t)size));
+	copy = config_edit(disk);
+	changed = correct_size(lu, inst, i, copy,
+			       json_integer_value(bytes) / MIB);
+	changed |=
+		correct_spindles(lu, inst, i, copy, json_array_get(answer, 1));
+	if (changed)
+		config_put(lu->m->config, CONFIG_DISK, steal(&copy));
 }
 
 /* A node that does not answer leaves its instances as they are. */
