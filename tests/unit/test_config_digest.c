@@ -103,6 +103,48 @@ Test(config_digest, a_note_survives_a_power_cut)
 	cr_expect_eq(judge("{\"serial_no\":5}"), CONFIG_WHOLE);
 }
 
+static void announce(const char *text)
+{
+	cr_assert_eq(config_digest_announce(&disk.disk, paths, text,
+					    strlen(text), &err),
+		     0, "%s", err.text);
+}
+
+static void put(const char *text)
+{
+	fake_disk_put(&disk, path(paths, PATH_CONFIG_DATA), text);
+}
+
+Test(config_digest, a_write_that_was_announced_may_have_come_or_not)
+{
+	put("{\"serial_no\":5}");
+	note("{\"serial_no\":5}");
+	announce("{\"serial_no\":6}");
+	cr_expect_eq(judge("{\"serial_no\":5}"), CONFIG_WHOLE);
+	cr_expect_eq(judge("{\"serial_no\":6}"), CONFIG_WHOLE);
+	announce("{\"serial_no\":7}");
+	cr_expect_eq(judge("{\"serial_no\":5}"), CONFIG_WHOLE);
+	cr_expect_eq(judge("{\"serial_no\":6}"), CONFIG_NEWER);
+	cr_expect_eq(judge("{\"serial_no\":7}"), CONFIG_WHOLE);
+}
+
+/* The process ended, or the disk was full, between a write and its note. */
+Test(config_digest, what_was_written_and_not_noted_stays_ours)
+{
+	put("{\"serial_no\":5}");
+	note("{\"serial_no\":5}");
+	announce("{\"serial_no\":6}");
+	put("{\"serial_no\":6}");
+	now_ns = 2000;
+	announce("{\"serial_no\":7}");
+	cr_expect_eq(judge("{\"serial_no\":6}"), CONFIG_WHOLE);
+	cr_expect_eq(judge("{\"serial_no\":6,\"a\":1}"), CONFIG_DAMAGED);
+	cr_expect_eq(judge("{\"serial_no\":7}"), CONFIG_WHOLE);
+	put("{\"serial_no\":7}");
+	announce("{\"serial_no\":8}");
+	cr_expect_eq(judge("{\"serial_no\":7}"), CONFIG_WHOLE);
+}
+
 Test(config_digest, a_note_that_says_nothing_is_none)
 {
 	static const char *const notes[] = {

@@ -17,6 +17,7 @@
 
 #define FILE_MAX 300
 #define FILE_MODE 0640
+#define CONFIG_MAX (256u * 1024 * 1024)
 #define HEX_SIZE 65
 
 struct note {
@@ -147,6 +148,31 @@ static struct note read_note(struct disk *disk, const struct paths *paths)
 	return n;
 }
 
+/* When the file came to have the text that was announced and that was not noted
+ * any more, it is noted here.  A file that cannot be read counts as another. */
+static void settle(struct note *n, struct disk *disk, const struct paths *paths)
+{
+	const char *file = path(paths, PATH_CONFIG_DATA);
+	auto_free char *text = NULL;
+	char digest[HEX_SIZE];
+	struct error ignored;
+	int64_t serial;
+	size_t len;
+
+	if (*n->next == '\0' || !disk->exists(disk, file))
+		return;
+	text = disk->read(disk, file, CONFIG_MAX, &len, &ignored);
+	if (text == NULL)
+		return;
+	hash(text, len, digest);
+	if (strcmp(digest, n->next) != 0)
+		return;
+	serial = config_digest_text_serial(text, len);
+	n->serial = serial < 0 ? 0 : serial;
+	n->written_ns = written_ns(disk, paths);
+	memcpy(n->digest, digest, sizeof(digest));
+}
+
 int config_digest_announce(struct disk *disk, const struct paths *paths,
 			   const char *text, size_t len, struct error *err)
 {
@@ -154,6 +180,7 @@ int config_digest_announce(struct disk *disk, const struct paths *paths,
 
 	if (n.serial < 0)
 		return 0; /* nothing here is known to be ours */
+	settle(&n, disk, paths);
 	hash(text, len, n.next);
 	return write_note(disk, paths, &n, err);
 }

@@ -30,8 +30,9 @@ int config_digest_note(struct disk *disk, const struct paths *paths,
 		       const char *text, size_t len, struct error *err);
 
 /* Before it is written: note that config.data will have this text, so that
- * after a crash both that and what it has now count as written here.  Durable
- * when it returns 0.  Blocks. */
+ * after a crash both that and what it has now count as written here; so does
+ * what was announced before, when it came to be there without its note.
+ * Durable when it returns 0.  Blocks. */
 int config_digest_announce(struct disk *disk, const struct paths *paths,
 			   const char *text, size_t len, struct error *err);
 
