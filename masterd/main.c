@@ -111,14 +111,16 @@ static const struct option options[] = {
 /* Both: -1 when this node may run the master daemon, else the exit status. */
 
 /* Has this node a part of the log?  A recovery that was cut off has set it
- * aside. */
+ * aside.  One that cannot be read counts: the start will say why. */
 static bool has_part(const struct paths *p)
 {
 	const char *dir = path(p, PATH_CONSENSUS_DIR);
-	struct consensus_identity ignored;
+	struct consensus_identity me, aside;
+	struct error ignored;
 
-	return consensus_exists(disk_real(), dir, &ignored) ||
-	       consensus_is_aside(disk_real(), dir, &ignored);
+	return consensus_identity_read(disk_real(), dir, &me, &ignored) < 0 ||
+	       consensus_aside_read(disk_real(), dir, &aside, &ignored) < 0 ||
+	       me.id != 0 || aside.id != 0;
 }
 
 /* A node without a part of the log has none of what was acknowledged; so it may

@@ -8,104 +8,9 @@
 
 #include "lib/base/array.h"
 #include "lib/base/clock.h"
-#include "lib/base/pack.h"
 #include "lib/base/random.h"
 #include "lib/consensus/consensus_private.h"
 #include "lib/consensus/wire.h"
-
-/* Of the file that says whose folder it is. */
-#define IDENTITY_MAGIC UINT64_C(0xff3149656e746e47)
-#define IDENTITY_MAX 4096
-#define FILE_MODE 0600
-
-/* --- whose folder --- */
-
-static char *identity_path(const char *dir)
-{
-	return xprintf("%s/server", dir);
-}
-
-/* The same of a folder that was set aside. */
-static char *aside_path(const char *dir)
-{
-	return xprintf("%s/server-aside", dir);
-}
-
-static int remove_file(struct disk *disk, const char *file, struct error *err)
-{
-	return disk->exists(disk, file) ? disk->remove(disk, file, err) : 0;
-}
-
-/* The identity is written last: a folder without it was not made to its end. */
-int consensus_create(struct disk *disk, const char *dir,
-		     const struct consensus_identity *identity,
-		     const struct raft_snapshot *begin, struct error *err)
-{
-	auto_free char *file = identity_path(dir);
-	auto_free char *peers = consensus_peers_path(dir);
-	auto_buf struct buf b = {0};
-
-	assert(identity->id != 0 && identity->cluster != 0);
-	/* Servers of another log would be asked what they know of this one. */
-	if (disk->mkdirs(disk, dir, 0750, err) < 0 ||
-	    consensus_forget(disk, dir, err) < 0 ||
-	    remove_file(disk, peers, err) < 0 ||
-	    wal_create(disk, dir, begin, err) < 0)
-		return -1;
-	pack_number(&b, IDENTITY_MAGIC);
-	pack_number(&b, identity->cluster);
-	pack_number(&b, identity->id);
-	return disk->write_atomic(disk, file, b.data, b.len, FILE_MODE, err);
-}
-
-int consensus_forget(struct disk *disk, const char *dir, struct error *err)
-{
-	auto_free char *file = identity_path(dir);
-	auto_free char *aside = aside_path(dir);
-
-	return remove_file(disk, file, err) < 0 ||
-			       remove_file(disk, aside, err) < 0
-		       ? -1
-		       : 0;
-}
-
-static bool read_identity(struct disk *disk, const char *dir, const char *file,
-			  struct consensus_identity *ret)
-{
-	struct pack_reader r = {0};
-	auto_free char *text = NULL;
-	struct error err;
-	size_t len;
-
-	if (!disk->exists(disk, file) || !wal_exists(disk, dir))
-		return false;
-	text = disk->read(disk, file, IDENTITY_MAX, &len, &err);
-	if (text == NULL)
-		return false;
-	r = (struct pack_reader){.at = text, .end = text + len};
-	if (unpack_number(&r) != IDENTITY_MAGIC)
-		return false;
-	ret->cluster = unpack_number(&r);
-	ret->id = unpack_number(&r);
-	return !r.bad && ret->cluster != 0 && ret->id != 0;
-}
-
-bool consensus_exists(struct disk *disk, const char *dir,
-		      struct consensus_identity *ret)
-{
-	auto_free char *file = identity_path(dir);
-
-	return read_identity(disk, dir, file, ret);
-}
-
-bool consensus_is_aside(struct disk *disk, const char *dir,
-			struct consensus_identity *ret)
-{
-	auto_free char *file = aside_path(dir);
-
-	return !consensus_exists(disk, dir, ret) &&
-	       read_identity(disk, dir, file, ret);
-}
 
 /* --- tasks --- */
 
@@ -362,6 +267,19 @@ static int create_core(struct consensus *c, struct error *err)
 	return 0;
 }
 
+static int find_identity(struct consensus *c, struct error *err)
+{
+	struct disk *disk = c->config.disk;
+
+	if (consensus_identity_read(disk, c->dir, &c->me, err) < 0 ||
+	    (c->me.id == 0 && c->config.aside &&
+	     consensus_aside_read(disk, c->dir, &c->me, err) < 0))
+		return -1;
+	return c->me.id != 0 ? 0
+			     : error_set(err, ERR_SYSTEM, ECODE_FAULT,
+					 "There is no log in %s", c->dir);
+}
+
 static WAITS int open_parts(struct consensus *c, struct error *err)
 {
 	struct wal_config config = {.disk = c->config.disk,
@@ -369,11 +287,8 @@ static WAITS int open_parts(struct consensus *c, struct error *err)
 				    .segment_bytes = c->config.segment_bytes,
 				    .cache_bytes = c->config.cache_bytes};
 
-	if (!consensus_exists(c->config.disk, c->dir, &c->me) &&
-	    !(c->config.aside &&
-	      consensus_is_aside(c->config.disk, c->dir, &c->me)))
-		return error_set(err, ERR_SYSTEM, ECODE_FAULT,
-				 "There is no log in %s", c->dir);
+	if (find_identity(c, err) < 0)
+		return -1;
 	c->wal = wal_open(&config, err);
 	if (c->wal == NULL || adopt_snapshot(c, err) < 0)
 		return -1;
@@ -439,15 +354,6 @@ WAITS void consensus_stop(struct consensus *c)
 		cond_wait(&c->ended);
 }
 
-static int set_aside(struct disk *disk, const char *dir, struct error *err)
-{
-	auto_free char *file = identity_path(dir);
-	auto_free char *aside = aside_path(dir);
-
-	return disk->exists(disk, file) ? disk->rename(disk, file, aside, err)
-					: 0;
-}
-
 /* Entries that are not applied are in memory (wal.h). */
 static void apply_to(struct consensus *c, const struct raft_store *s,
 		     uint64_t last)
@@ -481,7 +387,7 @@ WAITS int consensus_apply_rest(struct consensus *c, struct error *err)
 	if (c->applied == last)
 		return 0;
 	task_leave(); /* nothing uses the folder any more */
-	rc = set_aside(c->config.disk, c->dir, err);
+	rc = consensus_set_aside(c->config.disk, c->dir, err);
 	task_enter();
 	if (rc == 0)
 		apply_to(c, s, last);

@@ -106,13 +106,15 @@ struct consensus_identity {
 int consensus_create(struct disk *disk, const char *dir,
 		     const struct consensus_identity *identity,
 		     const struct raft_snapshot *begin, struct error *err);
-/* Whose folder it is; false: there is none that was made to its end. */
-bool consensus_exists(struct disk *disk, const char *dir,
-		      struct consensus_identity *ret);
+/* Whose folder it is; zeros: there is none that was made to its end.  -1: there
+ * may be one, but it cannot be read, or it is damaged (ECODE_FAULT).  Blocks.
+ */
+int consensus_identity_read(struct disk *disk, const char *dir,
+			    struct consensus_identity *ret, struct error *err);
 
 /* The same of a folder that consensus_apply_rest() has set aside. */
-bool consensus_is_aside(struct disk *disk, const char *dir,
-			struct consensus_identity *ret);
+int consensus_aside_read(struct disk *disk, const char *dir,
+			 struct consensus_identity *ret, struct error *err);
 /* The server has no part of any log any more; its folder may come back under
  * another number alone.  Nothing there: nothing. */
 int consensus_forget(struct disk *disk, const char *dir, struct error *err);

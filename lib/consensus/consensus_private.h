@@ -2,7 +2,8 @@
 /* The inside of consensus*.c.  consensus.c gives the core its events and takes
  * what it says is to be done; consensus_disk.c does that with the disk, in
  * tasks; consensus_net.c has the parcels and what the others know of us;
- * consensus_propose.c has those who wait.
+ * consensus_propose.c has those who wait; consensus_folder.c says whose folder
+ * it is.
  *
  * What the core hands out is borrowed until it is called again.  So while that
  * is taken in (`taking`) nobody calls the core: what callbacks want of it
@@ -121,6 +122,11 @@ void consensus_fail(struct consensus *c, const struct error *err);
 /* Start a task that stop waits for; it ends with consensus_task_ends(). */
 void consensus_task(struct consensus *c, const char *name, task_fn *fn);
 void consensus_task_ends(struct consensus *c);
+
+/* --- consensus_folder.c --- */
+
+/* The folder is nobody's for now; consensus_aside_read() finds it. */
+int consensus_set_aside(struct disk *disk, const char *dir, struct error *err);
 
 /* --- consensus_disk.c --- */
 

@@ -194,9 +194,11 @@ static WAITS int open_folder(struct quorum *q, bool aside, struct error *err)
 
 int quorum_open_log(struct quorum *q, struct error *err)
 {
-	if (!consensus_exists(q->config.disk,
-			      path(q->config.paths, PATH_CONSENSUS_DIR),
-			      &q->me))
+	const char *dir = path(q->config.paths, PATH_CONSENSUS_DIR);
+
+	if (consensus_identity_read(q->config.disk, dir, &q->me, err) < 0)
+		return -1;
+	if (q->me.id == 0)
 		return 0;
 	if (open_folder(q, false, err) < 0)
 		return -1;
@@ -207,10 +209,13 @@ int quorum_open_log(struct quorum *q, struct error *err)
 
 int quorum_open_aside(struct quorum *q, struct error *err)
 {
-	if (q->log != NULL ||
-	    !consensus_is_aside(q->config.disk,
-				path(q->config.paths, PATH_CONSENSUS_DIR),
-				&q->me))
+	const char *dir = path(q->config.paths, PATH_CONSENSUS_DIR);
+
+	if (q->log != NULL)
+		return 0;
+	if (consensus_aside_read(q->config.disk, dir, &q->me, err) < 0)
+		return -1;
+	if (q->me.id == 0)
 		return 0;
 	q->aside = true;
 	return open_folder(q, true, err);
@@ -342,18 +347,19 @@ static WAITS int open_anew(struct quorum *q, const struct state_config *config,
 static WAITS int open_state(struct quorum *q, const struct state_config *config,
 			    struct error *err)
 {
+	const char *dir = path(config->paths, PATH_CONSENSUS_DIR);
+
 	q->state = state_open(config, err);
-	if (q->config.standby &&
-	    (q->state == NULL
-		     ? err->kind == ERR_CONFIG
-		     : state_origin(q->state) != CONFIG_WHOLE &&
-			       !config_image_is_empty(state_config(q->state)) &&
-			       consensus_exists(
-				       config->disk,
-				       path(config->paths, PATH_CONSENSUS_DIR),
-				       &q->me)))
-		return open_anew(q, config, err);
-	return q->state == NULL ? -1 : 0;
+	if (q->state == NULL)
+		return q->config.standby && err->kind == ERR_CONFIG
+			       ? open_anew(q, config, err)
+			       : -1;
+	if (!q->config.standby || state_origin(q->state) == CONFIG_WHOLE ||
+	    config_image_is_empty(state_config(q->state)))
+		return 0;
+	if (consensus_identity_read(config->disk, dir, &q->me, err) < 0)
+		return error_is(err, ECODE_FAULT) ? 0 : -1; /* see open_log() */
+	return q->me.id == 0 ? 0 : open_anew(q, config, err);
 }
 
 /* Keep a damaged log for whoever wants to look into it. */

@@ -387,6 +387,25 @@ Test(candidates, a_damaged_log_is_fetched_anew)
 	cr_assert_not_null(queue_job(n->master->queue, id));
 }
 
+/* Entries that are not in the files yet would be gone with it. */
+Test(lone_candidate, a_log_whose_server_is_not_known_is_not_replaced,
+     .timeout = 60)
+{
+	struct sim_node *n = &s.nodes[0];
+	auto_free char *file = NULL;
+
+	sim_init_big(&s, 1, 1, 1);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	file = xprintf("%s/server", path(n->paths, PATH_CONSENSUS_DIR));
+	sim_power_cut(n, 7);
+	fake_disk_put(&n->disk, file, "rubbish");
+	sim_start_daemon(n);
+	sim_take_over(n, false);
+	cr_expect_not(sim_run(&s, MINUTE_MS, serves, n));
+	cr_expect_str_eq(fake_disk_text(&n->disk, file), "rubbish");
+	sim_done(&s);
+}
+
 /* Its last word is still believed when the other one begins. */
 Test(candidates, a_failover_at_once_after_the_master_hangs)
 {

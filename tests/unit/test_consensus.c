@@ -465,3 +465,37 @@ Test(consensus, rubbish_is_ignored)
 	cr_assert(log_world_run(&w, 5000, at_rest));
 	end();
 }
+
+/* --- whose folder --- */
+
+static struct consensus_identity found;
+
+static int look(struct fake_disk *disk, struct error *err)
+{
+	return consensus_identity_read(&disk->disk, "/log", &found, err);
+}
+
+Test(consensus, an_identity_that_cannot_be_read_is_not_taken_for_none)
+{
+	struct fake_disk disk;
+	struct error err;
+
+	begin(1, 1, false);
+	log_server_kill(&w.servers[1], false);
+	cr_assert_eq(look(&w.servers[1].disk, &err), 0);
+	cr_expect_eq(found.id, w.servers[1].id);
+	w.servers[1].disk.die_at = 1; /* all fails */
+	cr_expect_eq(look(&w.servers[1].disk, &err), -1);
+	cr_expect_str_neq(err.ecode, ECODE_FAULT);
+	w.servers[1].disk.die_at = 0;
+	for (size_t i = 0; i < 3; i++) {
+		fake_disk_put(&w.servers[1].disk, "/log/server", rubbish[i]);
+		cr_expect_eq(look(&w.servers[1].disk, &err), -1);
+		cr_expect_str_eq(err.ecode, ECODE_FAULT);
+	}
+	fake_disk_init(&disk);
+	cr_assert_eq(look(&disk, &err), 0);
+	cr_expect_eq(found.id, 0, "there is none");
+	fake_disk_done(&disk);
+	end();
+}
