@@ -167,9 +167,12 @@ static void begin_log(struct wal *w, const struct wal_record *r)
 	w->before_term = r->prev_term;
 }
 
+/* *ret_end: the last entry that the log had with this record. */
 static int take_record(struct wal *w, struct wal_record *record,
-		       struct wal_segment *s, struct error *err)
+		       struct wal_segment *s, uint64_t *ret_end,
+		       struct error *err)
 {
+	bool has_entries = record->n_entries > 0;
 	struct raft_entry entry;
 
 	begin_log(w, record);
@@ -183,10 +186,12 @@ static int take_record(struct wal *w, struct wal_record *record,
 		free(mem_unconst(entry.data));
 		return damaged(err, w, "entries are missing");
 	}
+	*ret_end = has_entries ? wal_last(w) : record->prev_index;
 	return record->entries.bad ? damaged(err, w, "a record is none") : 0;
 }
 
-static int read_in(struct wal *w, const struct found *f, struct error *err)
+static int read_in(struct wal *w, const struct found *f, uint64_t *ret_end,
+		   struct error *err)
 {
 	struct wal_segment *s = xalloc(sizeof(*s));
 	auto_free char *text = NULL;
@@ -203,7 +208,7 @@ static int read_in(struct wal *w, const struct found *f, struct error *err)
 	for (size_t at = 0; at < f->end; at += record.size) {
 		if (!wal_record_at(text, len, at, w->salt, &record))
 			return damaged(err, w, "it changes while it is read");
-		if (take_record(w, &record, s, err) < 0)
+		if (take_record(w, &record, s, ret_end, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -238,14 +243,20 @@ static int make_durable(struct wal *w, const struct found *f, struct error *err)
 	return disk->log_sync(disk, w->current->log, err);
 }
 
+/* Records without entries do not need those before them to be read: what the
+ * log had is said by where it ended, and by what was committed. */
 static int read_log(struct wal *w, const struct finds *finds, struct error *err)
 {
+	uint64_t end = 0;
+
 	for (size_t i = 0; i < finds->n; i++)
-		if (read_in(w, &finds->items[i], err) < 0)
+		if (read_in(w, &finds->items[i], &end, err) < 0)
 			return -1;
 	if (w->first > w->snapshot.index + 1 || wal_last(w) < w->snapshot.index)
 		return damaged(err, w,
 			       "entries are missing after the snapshot");
+	if (wal_last(w) < end || wal_last(w) < w->hard.commit)
+		return damaged(err, w, "its last entries are missing");
 	return finds->n == 0
 		       ? 0
 		       : make_durable(w, &finds->items[finds->n - 1], err);

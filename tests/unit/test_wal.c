@@ -376,6 +376,71 @@ Test(wal, a_segment_that_is_missing_is_noticed)
 	expect_refused();
 }
 
+static void put_vote(uint64_t term, uint64_t commit)
+{
+	struct raft_ready ready = {
+		.write = ++c.write,
+		.hard = {.term = term, .vote = 1, .commit = commit}};
+	struct error err;
+
+	wal_add(c.wal, &ready);
+	cr_assert_eq(wal_case_write(&c, &err), 0, "%s", err.text);
+}
+
+/* The segment before them looks as if its removal had failed. */
+Test(wal, a_loss_before_records_without_entries_is_noticed)
+{
+	size_t size;
+
+	wal_case_fill(&c, 2, 5, 1); /* a segment */
+	put_vote(2, 1);
+	put_vote(3, 1);
+	segment(1, &size)[3 * 4096 + 100] ^= 1;
+	expect_refused();
+}
+
+Test(wal, a_log_that_ends_before_what_was_committed_is_damaged)
+{
+	wal_case_fill(&c, 2, 3, 1);
+	put_vote(2, 3);
+	wal_case_open(&c);
+	put_vote(2, 4);
+	expect_refused();
+}
+
+/* All that the segment before them had is in the snapshot. */
+Test(wal, a_log_may_have_nothing_but_votes)
+{
+	struct error err;
+
+	wal_case_fill(&c, 2, 5, 1); /* a segment */
+	put_vote(2, 5);
+	cr_assert_eq(wal_case_snapshot(&c, 5, 1, true, &err), 0);
+	c.disk.disk.remove(&c.disk.disk, WAL_CASE_DIR "/log-0000000000000001",
+			   &err);
+	wal_case_open(&c);
+	cr_expect_eq(wal_case_last(&c), 5);
+	cr_expect_eq(c.core.hard.term, 2);
+	wal_case_put(&c, 6, 2, "more");
+	wal_case_open(&c);
+	expect(6, 2, "more");
+}
+
+/* Where the log ended before some of its entries were replaced. */
+Test(wal, a_log_may_begin_with_a_vote_of_a_longer_one)
+{
+	struct error err;
+
+	wal_case_fill(&c, 2, 5, 1); /* a segment */
+	put_vote(2, 1);
+	wal_case_put(&c, 4, 2, "new");
+	cr_assert_eq(wal_case_snapshot(&c, 4, 2, true, &err), 0);
+	wal_case_open(&c);
+	cr_expect_eq(wal_case_first(&c), 4);
+	cr_expect_eq(wal_case_last(&c), 4);
+	expect(4, 2, "new");
+}
+
 /* A removal may fail, or be cut off by a crash, while later ones succeed. */
 Test(wal, a_segment_that_is_missing_below_the_snapshot_is_not_missed)
 {
