@@ -326,10 +326,12 @@ struct consensus *consensus_open(const struct consensus_config *config,
 	list_init(&c->readers);
 	cond_init(&c->ended);
 	cond_init(&c->on_disk);
-	if (open_parts(c, err) == 0 && consensus_peers_load(c, err) == 0)
-		return c;
-	consensus_free(c);
-	return NULL;
+	if (open_parts(c, err) < 0) {
+		consensus_free(c);
+		return NULL;
+	}
+	consensus_peers_load(c);
+	return c;
 }
 
 void consensus_start(struct consensus *c)

@@ -9,133 +9,18 @@
  * answered, and all others have, or cannot be reached, or take too long; what a
  * leader sends it takes at once.  Nobody takes a parcel whose sender says less
  * than it once said: it is told so. */
-#include <assert.h>
-
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
-#include "lib/base/pack.h"
 #include "lib/base/random.h"
 #include "lib/consensus/consensus_private.h"
 #include "lib/consensus/wire.h"
 
 /* The question is repeated after this, */
 #define HELLO_US 1000000
-/* those who are not needed for a majority have so long to answer, */
+/* and those who are not needed for a majority have so long to answer. */
 #define HELLO_WAIT_US 5000000
-/* and what is known of others is written down at most so often. */
-#define PEERS_US 5000000
-
-#define PEERS_MAGIC UINT64_C(0xff31506565727367)
 /* The number of an answer that was not asked for. */
 #define UNASKED 1
-
-#define PEERS_BYTES_MAX (1024u * 1024)
-#define FILE_MODE 0600
-
-/* --- marks --- */
-
-static void note_mark(struct consensus *c, struct peer *p,
-		      const struct wal_mark *mark)
-{
-	const struct wal_mark *k = &p->known;
-
-	if (wal_mark_is_older(mark, k) ||
-	    (mark->term == k->term && mark->vote == k->vote &&
-	     mark->index == k->index && mark->kept == k->kept))
-		return;
-	p->known = *mark;
-	c->peers_changed = true;
-}
-
-/* --- peers --- */
-
-struct peer *consensus_peer(struct consensus *c, uint64_t id)
-{
-	struct peer *p;
-
-	if (id == 0 || id == c->me.id)
-		return NULL;
-	list_each (p, &c->peers, link)
-		if (p->id == id)
-			return p;
-	p = xalloc(sizeof(*p));
-	p->c = c;
-	p->id = id;
-	list_append(&c->peers, &p->link);
-	return p;
-}
-
-char *consensus_peers_path(const char *dir)
-{
-	return xprintf("%s/peers", dir);
-}
-
-/* A file that says nothing is as good as none: it is one witness less. */
-int consensus_peers_load(struct consensus *c, struct error *err)
-{
-	auto_free char *file = consensus_peers_path(c->dir);
-	struct disk *disk = c->config.disk;
-	auto_free char *text = NULL;
-	struct pack_reader r;
-	size_t len;
-
-	if (!disk->exists(disk, file))
-		return 0;
-	text = disk->read(disk, file, PEERS_BYTES_MAX, &len, err);
-	if (text == NULL)
-		return -1;
-	r = (struct pack_reader){.at = text, .end = text + len};
-	if (unpack_number(&r) != PEERS_MAGIC)
-		return 0;
-	while (r.at < r.end) {
-		struct peer *p = consensus_peer(c, unpack_number(&r));
-		struct wal_mark mark = {.term = unpack_number(&r)};
-
-		mark.vote = unpack_number(&r);
-		mark.index = unpack_number(&r);
-		mark.kept = unpack_number(&r);
-		if (r.bad)
-			return 0;
-		if (p != NULL)
-			p->known = mark;
-	}
-	return 0;
-}
-
-static WAITS void save_peers_task(void *arg)
-{
-	struct consensus *c = arg;
-	auto_free char *file = consensus_peers_path(c->dir);
-	struct disk *disk = c->config.disk;
-	auto_buf struct buf b = {0};
-	const struct peer *p;
-	struct error err;
-	int rc;
-
-	pack_number(&b, PEERS_MAGIC);
-	list_each (p, &c->peers, link) {
-		pack_number(&b, p->id);
-		pack_number(&b, p->known.term);
-		pack_number(&b, p->known.vote);
-		pack_number(&b, p->known.index);
-		pack_number(&b, p->known.kept);
-	}
-	task_leave();
-	rc = disk->write_atomic(disk, file, b.data, b.len, FILE_MODE, &err);
-	task_enter();
-	if (rc < 0)
-		log_warning("%s", err.text);
-	consensus_task_ends(c);
-}
-
-static void save_peers(struct consensus *c, int64_t now_us)
-{
-	if (!c->peers_changed || now_us - c->peers_saved_us < PEERS_US)
-		return;
-	c->peers_changed = false;
-	c->peers_saved_us = now_us;
-	consensus_task(c, "log peers", save_peers_task);
-}
 
 /* --- out --- */
 
@@ -468,9 +353,12 @@ static bool take_messages(struct consensus *c, struct wire_parcel *parcel)
 static bool take_parcel(struct consensus *c, struct wire_parcel *parcel)
 {
 	const struct wire_head *head = &parcel->head;
-	struct peer *p = consensus_peer(c, head->from), *about;
+	struct peer *p, *about;
 
-	if (head->cluster != c->me.cluster || head->to != c->me.id || p == NULL)
+	if (head->cluster != c->me.cluster || head->to != c->me.id)
+		return false;
+	p = consensus_peer(c, head->from);
+	if (p == NULL)
 		return false;
 	if (head->kind == WIRE_HELLO) {
 		p->answer = head->number;
@@ -480,7 +368,7 @@ static bool take_parcel(struct consensus *c, struct wire_parcel *parcel)
 		p->answer = UNASKED;
 		return false;
 	}
-	note_mark(c, p, &head->mark);
+	consensus_note_mark(c, p, &head->mark);
 	p->heard_us = clock_mono_us();
 	p->format = head->format;
 	if (head->kind == WIRE_WELCOME) {
@@ -489,7 +377,7 @@ static bool take_parcel(struct consensus *c, struct wire_parcel *parcel)
 	}
 	about = consensus_peer(c, head->about);
 	if (about != NULL)
-		note_mark(c, about, &head->known);
+		consensus_note_mark(c, about, &head->known);
 	return take_messages(c, parcel) && head->takes_answer;
 }
 
@@ -563,7 +451,7 @@ void consensus_net_tick(struct consensus *c)
 	if (!c->joined)
 		ask(c, now_us);
 	campaign(c);
-	save_peers(c, now_us);
+	consensus_peers_save(c, now_us);
 }
 
 void consensus_net_stop(struct consensus *c)

@@ -2,8 +2,8 @@
 /* The inside of consensus*.c.  consensus.c gives the core its events and takes
  * what it says is to be done; consensus_disk.c does that with the disk, in
  * tasks; consensus_net.c has the parcels and what the others know of us;
- * consensus_propose.c has those who wait; consensus_folder.c says whose folder
- * it is.
+ * consensus_peers.c has who they are, and their file; consensus_propose.c has
+ * those who wait; consensus_folder.c says whose folder it is.
  *
  * What the core hands out is borrowed until it is called again.  So while that
  * is taken in (`taking`) nobody calls the core: what callbacks want of it
@@ -136,20 +136,28 @@ void consensus_disk_work(struct consensus *c);
 void consensus_hold(struct consensus *c, uint64_t to, struct buf *bytes STEALS);
 void consensus_disk_free(struct consensus *c);
 
-/* --- consensus_net.c --- */
+/* --- consensus_peers.c --- */
 
 /* The server with this number, made known if it is not; NULL: it is 0, or our
  * own. */
 struct peer *consensus_peer(struct consensus *c, uint64_t id);
+/* What it has said of itself, or another one has heard. */
+void consensus_note_mark(struct consensus *c, struct peer *p,
+			 const struct wal_mark *mark);
+/* The file of all that; to be freed. */
+char *consensus_peers_path(const char *dir);
+void consensus_peers_load(struct consensus *c);
+/* Write down what is not yet, if it is time. */
+void consensus_peers_save(struct consensus *c, int64_t now_us);
+
+/* --- consensus_net.c --- */
+
 /* Put messages into its next parcel. */
 void consensus_post(struct consensus *c, uint64_t to, const struct buf *bytes);
 /* Send what is ready to be sent. */
 void consensus_send(struct consensus *c);
 /* Time goes on: ask, be elected, write down what the others have said. */
 void consensus_net_tick(struct consensus *c);
-/* The file of what they have said; to be freed. */
-char *consensus_peers_path(const char *dir);
-int consensus_peers_load(struct consensus *c, struct error *err);
 /* Those who wait for an answer get what there is. */
 void consensus_net_stop(struct consensus *c);
 void consensus_net_free(struct consensus *c);

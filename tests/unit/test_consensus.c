@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "lib/consensus/wire.h"
 #include "tests/lib/log_world.h"
 
 static struct log_world w;
@@ -463,6 +464,82 @@ Test(consensus, rubbish_is_ignored)
 				  strlen(rubbish[i]), NULL);
 	log_server_propose(&w.servers[1], 10);
 	cr_assert(log_world_run(&w, 5000, at_rest));
+	end();
+}
+
+/* --- what is kept of others --- */
+
+#define PEERS "/log/peers"
+
+/* One witness less, and nothing else. */
+Test(consensus, a_file_of_others_that_cannot_be_read_stops_nobody)
+{
+	const size_t len = 1024 * 1024 + 1;
+	auto_free char *large = xalloc(len + 1);
+
+	memset(large, 'x', len);
+	begin(3, 3, false);
+	log_server_kill(&w.servers[1], false);
+	fake_disk_put(&w.servers[1].disk, PEERS, large);
+	log_server_start(&w.servers[1]);
+	log_world_run(&w, 1000, NULL);
+	cr_assert_not_null(w.servers[1].c);
+	lead(1);
+	end();
+}
+
+static void hear(struct consensus *c, const struct wire_head *head)
+{
+	auto_buf struct buf b = {0};
+
+	wire_begin(&b, head);
+	consensus_receive(c, b.data, b.len, NULL);
+}
+
+static size_t peers_bytes(void)
+{
+	struct disk *disk = &w.servers[1].disk.disk;
+	struct error err;
+	size_t len = 0;
+	auto_free char *text = disk->read(disk, PEERS, SIZE_MAX, &len, &err);
+
+	return text == NULL ? 0 : len;
+}
+
+/* Each time that a node comes back it has another number. */
+Test(consensus, former_numbers_are_kept_up_to_a_limit)
+{
+	struct wire_head head = {.from = 1000, .mark = {.term = 1}};
+	struct consensus_identity me;
+	size_t before, limit;
+	struct error err;
+
+	begin(3, 3, false);
+	lead(1);
+	log_server_propose(&w.servers[1], 10);
+	log_world_run(&w, 10000, NULL); /* who there is was written down */
+	before = peers_bytes();
+	cr_assert_gt(before, 0);
+	cr_assert_eq(consensus_identity_read(&w.servers[1].disk.disk, "/log",
+					     &me, &err),
+		     0);
+	head.cluster = me.cluster + 1; /* whoever that is */
+	head.to = me.id;
+	for (size_t i = 0; i < 3000; i++, head.from++)
+		hear(w.servers[1].c, &head);
+	head.cluster = me.cluster;
+	for (size_t i = 0; i < 3000; i++, head.from++)
+		hear(w.servers[1].c, &head);
+	log_world_run(&w, 10000, NULL);
+	limit = before + (size_t)40 * 1000;
+	cr_expect_eq(peers_bytes(), limit);
+	/* The same again, of what was read. */
+	log_server_kill(&w.servers[1], true);
+	log_server_start(&w.servers[1]);
+	log_world_run(&w, 1000, NULL);
+	hear(w.servers[1].c, &head);
+	log_world_run(&w, 10000, NULL);
+	cr_expect_eq(peers_bytes(), limit);
 	end();
 }
 
