@@ -136,9 +136,10 @@ void state_config_changed(struct state *s)
 	task_spawn("config file", config_task, s);
 }
 
+/* With a full disk it is either waiting to try again, or trying. */
 int state_config_write_out(struct state *s, struct error *err)
 {
-	while (s->writing && !s->full)
+	while (s->writing && !(s->full && s->dirty))
 		cond_wait(&s->changed);
 	if (!s->dirty)
 		return 0;

@@ -466,6 +466,52 @@ Test(candidates, an_old_order_to_join_does_not_reach_who_takes_part)
 	cr_assert(memcmp(before, after, len) == 0);
 }
 
+static size_t n_said;
+
+static WAITS void write_out_task(void *arg)
+{
+	struct state *state = s.master->quorum->state;
+	struct error err;
+
+	(void)arg;
+	for (int i = 0; i < 300; i++) {
+		n_said += state_write_out(state, &err) == 0;
+		task_sleep(20);
+	}
+	ended = true;
+}
+
+/* The disk is tried once a second, which takes a while, too. */
+Test(candidates, what_a_full_disk_has_not_taken_is_not_said_to_be_there)
+{
+	struct fake_disk *disk = &s.nodes[0].disk;
+	json_t *node = config_edit(
+		config_get(s.master->config, CONFIG_NODE, s.nodes[5].uuid));
+
+	disk->full = true;
+	json_set_bool(node, "vm_capable", false);
+	config_put(s.master->config, CONFIG_NODE, node);
+	commit(MINUTE_MS);
+	cr_assert(committed);
+	s.max_disk_us = 200000;
+	n_said = 0;
+	ended = false;
+	task_set_owner(&s.nodes[0].masterd);
+	task_spawn("write out", write_out_task, NULL);
+	task_set_owner(NULL);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	cr_assert(ended);
+	cr_expect_eq(n_said, 0, "%zu times", n_said);
+	disk->full = false;
+	ended = false;
+	task_set_owner(&s.nodes[0].masterd);
+	task_spawn("write out", write_out_task, NULL);
+	task_set_owner(NULL);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	cr_assert(ended);
+	cr_expect_gt(n_said, 0);
+}
+
 static void drain_task(void *arg)
 {
 	struct error err;
