@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/log.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
 #include "lib/model/files/content.h"
@@ -27,11 +28,16 @@
 /* As many jobs are in a folder of the archive that gets no more. */
 #define FOLDER_FULL 10000
 
+/* The names of more full folders than a queue ever has. */
+#define WHOLE_MAX (1024u * 1024)
+#define WHOLE_MODE 0640
+
 /* From where. */
 struct pull {
 	struct state *s;
 	struct noderpc *rpc;
 	const json_t *node;
+	struct strv *full; /* folders of the archive that are, there */
 };
 
 static WAITS json_t *ask(const struct pull *p, const char *procedure,
@@ -83,6 +89,56 @@ int state_end_half(struct state *s, uint64_t index, struct error *err)
 	    fetched > index)
 		return 0;
 	return disk->remove(disk, file, err);
+}
+
+/* --- what is whole --- */
+
+/* The full folders of the archive that were compared and are durable, a name a
+ * line.  Without that a folder may have all its files, but some of them with
+ * nothing in them: a power cut leaves such when it comes before the sync. */
+static char *whole_file(const struct state *s)
+{
+	return xprintf("%s/archive-whole",
+		       path(s->config.paths, PATH_CONSENSUS_DIR));
+}
+
+/* One that cannot be read costs a comparison. */
+static void read_whole(const struct state *s, struct strv *ret)
+{
+	auto_free char *file = whole_file(s);
+	struct disk *disk = s->config.disk;
+	auto_free char *text = NULL;
+	struct error err;
+	size_t len;
+
+	if (!disk->exists(disk, file))
+		return;
+	text = disk->read(disk, file, WHOLE_MAX, &len, &err);
+	if (text == NULL)
+		log_warning("%s, ignoring", err.text);
+	else if (len > 0)
+		str_split(ret, text, '\n');
+}
+
+static int write_whole(struct state *s, const struct strv *folders,
+		       struct error *err)
+{
+	auto_free char *file = whole_file(s);
+	auto_free char *text = strv_join(folders, "\n");
+
+	return s->config.disk->write_atomic(s->config.disk, file, text,
+					    strlen(text), WHOLE_MODE, err);
+}
+
+static int note_whole(struct state *s, const struct strv *folders,
+		      struct error *err)
+{
+	auto_strv struct strv noted = {0};
+	auto_free char *text = strv_join(folders, "\n"), *before = NULL;
+
+	read_whole(s, &noted);
+	before = strv_join(&noted, "\n");
+	return strcmp(text, before) == 0 ? 0 : write_whole(s, folders, err);
 }
 
 /* --- the configuration --- */
@@ -212,27 +268,61 @@ static bool is_archive_folder(const char *name)
 	       str_all_digits(name + strlen("archive/"));
 }
 
-/* Full folders of the archive never change; a look at their size will do. */
-static WAITS bool is_same_size(const struct pull *p, const char *folder,
-			       const json_t *size)
+static WAITS size_t count_jobs(const struct pull *p, const char *folder)
 {
 	auto_strv struct strv ours = {0};
 	struct error ignored;
+	uint64_t id;
+	size_t n = 0;
 
-	return store_list(p->s->store, folder, &ours, &ignored) == 0 &&
-	       json_integer_value(size) == FOLDER_FULL && ours.n == FOLDER_FULL;
+	if (store_list(p->s->store, folder, &ours, &ignored) < 0)
+		return 0;
+	for (size_t i = 0; i < ours.n; i++)
+		n += queue_file_job_id(ours.items[i], &id);
+	return n;
+}
+
+/* Full folders of the archive never change: of one that is whole a look at its
+ * size will do.  What is not whole any more is not noted as such while it is
+ * being written. */
+static WAITS int find_whole(const struct pull *p, struct strv *ret,
+			    struct error *err)
+{
+	auto_strv struct strv noted = {0};
+
+	read_whole(p->s, &noted);
+	for (size_t i = 0; i < noted.n; i++)
+		if (strv_has(p->full, noted.items[i]) &&
+		    count_jobs(p, noted.items[i]) == FOLDER_FULL)
+			strv_add(ret, noted.items[i]);
+	return note_whole(p->s, ret, err);
+}
+
+static void find_full(const struct pull *p, const json_t *sizes)
+{
+	const char *folder;
+	json_t *size;
+
+	json_object_foreach (json_unconst(sizes), folder, size)
+		if (is_archive_folder(folder) &&
+		    json_integer_value(size) == FOLDER_FULL)
+			strv_add(p->full, folder);
 }
 
 static WAITS int pull_archive(const struct pull *p, const json_t *sizes,
 			      struct error *err)
 {
+	auto_strv struct strv whole = {0};
 	const char *folder;
 	json_t *size;
 
+	find_full(p, sizes);
+	if (find_whole(p, &whole, err) < 0)
+		return -1;
 	json_object_foreach (json_unconst(sizes), folder, size) {
 		auto_json json_t *theirs = NULL;
 
-		if (!is_archive_folder(folder) || is_same_size(p, folder, size))
+		if (!is_archive_folder(folder) || strv_has(&whole, folder))
 			continue;
 		theirs = ask(p, "jobqueue_list",
 			     json_make("[s, b]", folder, false), err);
@@ -280,7 +370,8 @@ int state_pull(struct state *s, struct noderpc *rpc, const json_t *node,
 	       uint64_t index, struct error *err)
 {
 	const char *folder = path(s->config.paths, PATH_QUEUE_DIR);
-	struct pull p = {.s = s, .rpc = rpc, .node = node};
+	auto_strv struct strv full = {0};
+	struct pull p = {.s = s, .rpc = rpc, .node = node, .full = &full};
 	int rc;
 
 	if (begin_half(s, index, err) < 0 || pull_config(&p, err) < 0 ||
@@ -291,5 +382,5 @@ int state_pull(struct state *s, struct noderpc *rpc, const json_t *node,
 	task_leave(); /* the path is constant */
 	rc = s->config.disk->sync_all(s->config.disk, folder, err);
 	task_enter();
-	return rc;
+	return rc < 0 ? -1 : note_whole(s, &full, err);
 }

@@ -63,7 +63,7 @@ WAITS int replica_move(struct replica *r, const char *from, const char *to,
 		       struct error *err);
 
 /* {name: hash of the content, 16 hex digits} of the files in the folder "" or
- * "archive/3"; with "" also {"archive/3": number of its files}.  own: the copy
+ * "archive/3"; with "" also {"archive/3": number of its jobs}.  own: the copy
  * is opened first, so all of it is durable; -1 where replica_update() would
  * fail. */
 WAITS json_t *replica_list(struct replica *r, const char *folder, bool own,

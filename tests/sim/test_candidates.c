@@ -387,6 +387,71 @@ Test(candidates, a_damaged_log_is_fetched_anew)
 	cr_assert_not_null(queue_job(n->master->queue, id));
 }
 
+#define FULL 10000
+
+static char *archived(const struct sim_node *n, int id)
+{
+	return xprintf("%s/archive/0/job-%d", path(n->paths, PATH_QUEUE_DIR),
+		       id);
+}
+
+/* A full folder, as it is on node 1. */
+static void fill_archive(size_t node)
+{
+	struct sim_node *n = &s.nodes[node];
+	auto_free char *folder =
+		xprintf("%s/archive/0", path(n->paths, PATH_QUEUE_DIR));
+	struct error err;
+
+	cr_assert_eq(n->disk.disk.mkdirs(&n->disk.disk, folder, 0750, &err), 0);
+	for (int id = 1000001; id <= 1000000 + FULL; id++) {
+		auto_free char *file = archived(n, id);
+
+		fake_disk_put(&n->disk, file, "{}");
+	}
+}
+
+/* Node 2 starts with a damaged log, and with this text in a file of the full
+ * folder: what is there then. */
+static const char *fetch_anew(const char *text)
+{
+	struct sim_node *n = &s.nodes[1];
+	auto_free char *log =
+		xprintf("%s/snapshot", path(n->paths, PATH_CONSENSUS_DIR));
+	auto_free char *file = archived(n, 1000007);
+
+	sim_power_cut(n, 7);
+	fake_disk_put(&n->disk, log, "rubbish");
+	fake_disk_put(&n->disk, file, text);
+	sim_start_daemon(n);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	cr_assert(has_log(1));
+	return fake_disk_text(&n->disk, file);
+}
+
+/* The power failed when the files had been written and not synced. */
+Test(candidates, a_full_archive_is_not_believed_by_its_size)
+{
+	fill_archive(0);
+	fill_archive(1);
+	cr_expect_str_eq(fetch_anew(""), "{}");
+}
+
+/* Afterwards it is known, and not looked at again but for its size. */
+Test(candidates, a_full_archive_is_compared_once)
+{
+	struct sim_node *n = &s.nodes[1];
+	auto_free char *file = archived(n, 1000008);
+	struct error err;
+
+	fill_archive(0);
+	fill_archive(1);
+	cr_expect_str_eq(fetch_anew("{}"), "{}");
+	cr_expect_str_eq(fetch_anew("{ }"), "{ }");
+	cr_assert_eq(n->disk.disk.remove(&n->disk.disk, file, &err), 0);
+	cr_expect_str_eq(fetch_anew("{ }"), "{}");
+}
+
 /* Entries that are not in the files yet would be gone with it. */
 Test(lone_candidate, a_log_whose_server_is_not_known_is_not_replaced,
      .timeout = 60)

@@ -92,6 +92,22 @@ Test(noded_queue, a_foreign_file_is_refused)
 	assert_file(QUEUE "job-1", NULL);
 }
 
+/* A write that a crash cut off leaves job-3.new. */
+Test(noded_queue, the_archive_has_as_many_jobs_as_are_whole)
+{
+	auto_json json_t *answer = NULL;
+
+	test_node_write(&node, QUEUE "archive/0/job-1", "{}", 0640);
+	test_node_write(&node, QUEUE "archive/0/job-2", "{}", 0640);
+	test_node_write(&node, QUEUE "archive/0/job-3.new", "", 0640);
+	answer = test_node_request(&node, "POST", "/jobqueue_list",
+				   "[\"\", false]", NULL);
+	cr_assert(json_is_true(json_array_get(answer, 0)));
+	cr_expect_eq(json_integer_value(
+			     json_get(json_array_get(answer, 1), "archive/0")),
+		     2);
+}
+
 /* --- terms --- */
 
 static int status_of(const char *path, const char *term)
