@@ -469,6 +469,35 @@ Test(mirrors, one_starts_without_its_secondary_if_that_is_wanted)
 	s.nodes[2].fail_on = NULL;
 }
 
+static json_t *op_export(void)
+{
+	json_t *op = op_named("OP_BACKUP_EXPORT", "web1");
+
+	json_set_str(op, "target_node", NODE3);
+	return op;
+}
+
+Test(mirrors, a_side_without_the_newest_data_is_not_exported)
+{
+	expect(op_mirrored("web1", NODE3), "success");
+	s.nodes[1].faulty_disks = true;
+	s.nodes[1].fail_on =
+		"instance_shutdown"; /* nothing is stopped for it */
+	expect(op_export(), "replace-disks -p");
+	s.nodes[1].faulty_disks = false;
+	s.nodes[1].fail_on = NULL;
+	expect(op_export(), "success");
+}
+
+/* What is down is read through the mirror. */
+Test(mirrors, an_export_of_one_that_is_down_reads_both_sides)
+{
+	expect(op_mirrored("web1", NODE3), "success");
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+	s.nodes[1].faulty_disks = true;
+	expect(op_export(), "success");
+}
+
 Test(mirrors, they_migrate_as_planned)
 {
 	expect(op_mirrored("web1", NODE3), "success");

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "masterd/config/config.h"
 #include "masterd/resources/resources.h"
@@ -229,6 +230,28 @@ Test(modify, mirrors_become_volumes_and_volumes_mirrors)
 				    &secondaries);
 	cr_assert_eq(secondaries.n, 1);
 	cr_expect_str_eq(secondaries.items[0], s.nodes[2].uuid);
+}
+
+/* The side of the primary lost its disk, and the instance wrote to the other.
+ */
+Test(modify, a_side_without_the_newest_data_becomes_no_disk)
+{
+	static const char *const ways[] = {"plain", "sharedfile"};
+	size_t files;
+
+	make_mirrored();
+	files = s.files.n;
+	s.nodes[0].faulty_disks = true;
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		expect(op_convert(ways[i], NULL), "replace-disks -p");
+		cr_expect_str_eq(template_of("web1"), "drbd", "%s", ways[i]);
+		cr_expect_eq(s.files.n, files, "%s", ways[i]);
+		cr_expect_eq(s.nodes[0].stopped.n, 2, "as before");
+		cr_expect_eq(s.nodes[1].stopped.n, 2, "as before");
+	}
+	s.nodes[0].faulty_disks = false;
+	s.nodes[1].faulty_disks = true;
+	expect(op_convert("plain", NULL), "success");
 }
 
 Test(modify, volumes_stay_where_mirrors_cannot_be_made)

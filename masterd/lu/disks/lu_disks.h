@@ -137,6 +137,11 @@ WAITS int disks_mirror_settle(struct lu *lu, const json_t *disks,
 /* The status of each mirror on a node; to be freed. */
 WAITS json_t *disks_mirror_status(struct lu *lu, const char *node,
 				  const json_t *disks, struct error *err);
+/* ERR_PREREQ unless the primary's side of each of its mirrors, which are
+ * active, has all data: for who reads the volume below and not the mirror.
+ * Other disks have no sides. */
+WAITS int disks_mirror_check_primary(struct lu *lu, const json_t *inst,
+				     struct error *err);
 /* Mirrors (in the form of node calls) as they will be when another node has one
  * side of each: a list, to be freed.  Volumes, port and secret stay. */
 struct disks_pair {

@@ -14,6 +14,9 @@
 #define SYNC_POLL_MAX_MS 60000
 #define SYNC_POLL_MIN_MS 1000
 
+/* Of a mirror's local storage, in a node's answer. */
+#define LDISK_OKAY 1
+
 json_t *disks_mirror_status(struct lu *lu, const char *node,
 			    const json_t *disks, struct error *err)
 {
@@ -94,6 +97,40 @@ json_t *disks_mirrors_of(struct lu *lu, const json_t *inst)
 		if (template_is_pair(disk_dev_type_or(disk, NULL)))
 			json_array_append(mirrors, disk);
 	return mirrors;
+}
+
+static int lacks_data(struct lu *lu, const json_t *inst, const json_t *disk,
+		      struct error *err)
+{
+	return error_set(
+		err, ERR_PREREQ, ECODE_STATE,
+		"Disk %s of instance %s does not have all data on its primary "
+		"node %s: gnt-instance activate-disks --wait-for-sync brings "
+		"them from the other side, gnt-instance replace-disks -p makes "
+		"this side anew where its storage is broken",
+		disk_iv_name(disk), inst_name(inst),
+		lu_node_name(lu, inst_primary_node(inst)));
+}
+
+WAITS int disks_mirror_check_primary(struct lu *lu, const json_t *inst,
+				     struct error *err)
+{
+	auto_json json_t *mirrors = disks_mirrors_of(lu, inst);
+	auto_json json_t *all = NULL;
+
+	if (json_array_size(mirrors) == 0)
+		return 0;
+	all = disks_mirror_status(lu, inst_primary_node(inst), mirrors, err);
+	if (all == NULL)
+		return -1;
+	for (size_t i = 0; i < json_array_size(all); i++) {
+		const json_t *status = json_array_get(all, i);
+
+		if (json_int(status, "ldisk_status", 0) != LDISK_OKAY)
+			return lacks_data(lu, inst, json_array_get(mirrors, i),
+					  err);
+	}
+	return 0;
 }
 
 static int still_degraded(const json_t *inst, struct error *err)

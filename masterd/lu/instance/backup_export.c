@@ -147,6 +147,26 @@ static int check_sleep(struct lu *lu, struct error *err)
 	return 0;
 }
 
+/* What runs is copied from snapshots, and is started before that. */
+static bool copies_snapshots(struct lu *lu)
+{
+	const struct op_backup_export *op = lu->op;
+
+	return makes_snapshots(lu) && !op->remove_instance &&
+	       export_of(lu)->was_up;
+}
+
+/* A snapshot of a mirror is one of its volume here.  Refuse before anything is
+ * stopped. */
+static WAITS int check_mirrors(struct lu *lu, struct error *err)
+{
+	const struct export *e = export_of(lu);
+
+	if (!copies_snapshots(lu) || !inst_disks_active(e->inst))
+		return 0;
+	return disks_mirror_check_primary(lu, e->inst, err);
+}
+
 static int64_t sum_sizes(const json_t *disks)
 {
 	int64_t mib = 0;
@@ -237,7 +257,8 @@ static WAITS int export_check(struct lu *lu, struct error *err)
 	if (check_stored(lu, err) < 0)
 		return -1;
 	look_for_snapshots(lu);
-	if (check_script(lu, err) < 0 || check_sleep(lu, err) < 0)
+	if (check_script(lu, err) < 0 || check_sleep(lu, err) < 0 ||
+	    check_mirrors(lu, err) < 0)
 		return -1;
 	return check_zeroing(lu, err);
 }
@@ -474,14 +495,14 @@ static WAITS int start(struct lu *lu, struct error *err)
 				    inst_name(e->inst));
 }
 
-/* What runs is copied from snapshots, and is started before that. */
 static WAITS int take_snapshots(struct lu *lu, struct error *err)
 {
-	const struct op_backup_export *op = lu->op;
 	struct export *e = export_of(lu);
 
-	if (!makes_snapshots(lu) || op->remove_instance || !e->was_up)
+	if (!copies_snapshots(lu))
 		return 0;
+	if (disks_mirror_check_primary(lu, e->inst, err) < 0)
+		return -1;
 	e->snapshots = snapshots_take(lu, e->inst, e->source, err);
 	return e->snapshots == NULL ? -1 : start(lu, err);
 }

@@ -481,11 +481,31 @@ static WAITS int convert_by_copy(struct lu *lu, const struct conversion *c,
 
 /* --- all ways --- */
 
+/* What is taken of a mirror is its volume on the primary, and that may be the
+ * side without the newest data: then the instance was served by the other one.
+ */
+static WAITS int check_data(struct lu *lu, const struct conversion *c,
+			    struct error *err)
+{
+	struct error ignored;
+	int rc;
+
+	if (!is_mirrored(c->from) || c->live)
+		return 0;
+	rc = disks_start(lu, c->inst, NULL, err);
+	if (rc == 0)
+		rc = disks_mirror_check_primary(lu, c->inst, err);
+	if (!inst_disks_active(c->inst) && !lu->run->killed)
+		disks_stop(lu, c->inst, NULL, true, &ignored);
+	return rc;
+}
+
 static WAITS int convert(struct lu *lu, struct conversion *c, struct error *err)
 {
 	lu_feedback(lu, "Converting disk template from '%s' to '%s'", c->from,
 		    c->to);
-	if ((is_mirrored(c->to) && choose_secondary(lu, c, err) < 0) ||
+	if (check_data(lu, c, err) < 0 ||
+	    (is_mirrored(c->to) && choose_secondary(lu, c, err) < 0) ||
 	    plan_disks(lu, c, err) < 0)
 		return -1;
 	if (c->live)
