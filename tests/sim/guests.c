@@ -137,12 +137,17 @@ static json_t *do_migration_info(struct sim_node *n, const json_t *args)
 	return good(json_string(text));
 }
 
+static json_t *arrived(void)
+{
+	return json_make("[b, s]", 0, "it has arrived");
+}
+
 static json_t *do_finalize_dst(struct sim_node *n, const json_t *args)
 {
 	const char *info = json_string_value(json_array_get(args, 1));
 
 	if (!json_is_true(json_array_get(args, 2)))
-		return do_stop(n, args);
+		return n->arrived ? arrived() : do_stop(n, args);
 	set_memory(n, name_of(args),
 		   info == NULL || atoi(info) < 1 ? 1 : atoi(info));
 	return good(json_null());
@@ -150,15 +155,15 @@ static json_t *do_finalize_dst(struct sim_node *n, const json_t *args)
 
 static json_t *do_finalize_src(struct sim_node *n, const json_t *args)
 {
-	return json_is_true(json_array_get(args, 1)) ? do_stop(n, args)
-						     : good(json_null());
+	if (json_is_true(json_array_get(args, 1)))
+		return do_stop(n, args);
+	return n->arrived ? arrived() : good(json_null());
 }
 
 static json_t *do_migration_status(struct sim_node *n, const json_t *args)
 {
-	(void)n;
 	(void)args;
-	return good(json_make("{s:s}", "status", "completed"));
+	return good(json_make("{s:s}", "status", n->migration ?: "completed"));
 }
 
 static const struct {

@@ -235,6 +235,10 @@ static void send_back(struct exchange *x, char *text STEALS, int status,
 			  json_string_value(json_array_get(answer, 1)));
 		free(steal(&l->text));
 	}
+	if (x->to != NULL && str_eq(x->to->lose_answer, x->procedure)) {
+		x->to->lose_answer = NULL;
+		return lose_letter(l);
+	}
 	if (!is_local(x) && chance(x->from->sim->lose_reply))
 		return lose_letter(l);
 	send_letter(l, on_answer, after_us + travel_us(x));

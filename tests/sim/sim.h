@@ -92,6 +92,14 @@ struct sim_node {
 			      * NULL), "unknown" */
 	const char *copies;  /* how their copies are: NULL is "ready" */
 	json_t *volumes;     /* what it answers about them; NULL: none */
+	const char *migration; /* how migrations from it are: NULL is
+				* "completed" */
+	bool arrived; /* their instances have arrived, nothing ends that */
+	const char *lose_answer; /* procedure whose next answer gets lost */
+	const char *uses;   /* which disk instances use: "this", "other" (also
+			     * NULL), "unknown" */
+	const char *copies; /* how their copies are: NULL is "ready" */
+	json_t *volumes;    /* what it answers about them; NULL: none */
 	/* Its certificates, and those that are staged: numbers, 0 for none. */
 	unsigned server, client, new_server, new_client;
 	bool trusts_both;

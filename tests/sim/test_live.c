@@ -8,10 +8,12 @@
 #include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "masterd/config/config.h"
+#include "queue/queue.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"
 
 #define NAME "web1"
+#define MINUTE_MS 60000
 
 /* On node2, of a hypervisor that can do it, with a volume. */
 static void setup_running(void)
@@ -62,12 +64,17 @@ static json_t *op_convert(const char *template)
 	return op;
 }
 
-static json_t *op_live_move(void)
+static json_t *op_move_to(const char *node)
 {
-	json_t *op = op_move("OP_INSTANCE_MOVE", NAME, NODE3);
+	json_t *op = op_move("OP_INSTANCE_MOVE", NAME, node);
 
 	json_set_bool(op, "live", true);
 	return op;
+}
+
+static json_t *op_live_move(void)
+{
+	return op_move_to(NODE3);
 }
 
 static char *disk_uuid_now(void)
@@ -182,6 +189,126 @@ Test(live, it_moves_with_its_disks)
 				     json_str(instance(), "primary_node", "")),
 			 NODE3);
 	cr_expect_eq(s.files.n, 1);
+}
+
+/* Of the poll that lets it go on over there. */
+Test(live, a_move_outlives_a_lost_answer)
+{
+	s.nodes[1].lose_answer = "instance_get_migration_status";
+	expect(op_live_move(), "success");
+	cr_expect(runs_on(2));
+	cr_expect_eq(s.files.n, 1);
+}
+
+static const char *primary_now(void)
+{
+	return config_name(s.master->config, CONFIG_NODE,
+			   json_str(instance(), "primary_node", ""));
+}
+
+static void set_arrived(bool arrived)
+{
+	s.nodes[1].arrived = s.nodes[2].arrived = arrived;
+}
+
+/* The master has not heard that it has arrived: its disks there stay, and
+ * another job records where it is. */
+static void expect_settled(void)
+{
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	cr_expect_str_eq(primary_now(), NODE3);
+	cr_expect_eq(s.files.n, 1);
+	cr_expect(runs_on(2));
+	cr_expect_not(runs_on(1));
+	set_arrived(false);
+}
+
+Test(live, one_that_has_arrived_keeps_its_disks)
+{
+	static const char *const calls[] = {"instance_get_migration_status",
+					    "instance_finalize_migration_src"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		set_arrived(true);
+		s.nodes[1].fail_on = calls[i];
+		expect(op_live_move(), "told to fail");
+		cr_expect_eq(s.files.n, 2, "%s", calls[i]);
+		cr_expect_str_eq(primary_now(), NODE2);
+		s.nodes[1].fail_on = NULL;
+		expect_settled();
+		expect(op_move_to(NODE2), "success");
+	}
+}
+
+/* Of which nothing is left to be ended. */
+Test(live, one_that_has_arrived_and_ended_keeps_its_disks)
+{
+	s.nodes[1].arrived = true;
+	s.nodes[1].fail_on = "instance_get_migration_status";
+	expect(op_live_move(), "told to fail");
+	cr_expect_eq(s.files.n, 2);
+	s.nodes[1].fail_on = NULL;
+	expect_settled();
+}
+
+struct killing {
+	uint64_t id;
+	bool over;
+};
+
+static void kill_task(void *arg)
+{
+	struct killing *k = arg;
+	struct error err;
+	auto_free char *text = NULL;
+	bool ok;
+
+	queue_cancel(s.master->queue, k->id, true, &ok, &text, &err);
+	k->over = true;
+}
+
+static bool is_killed(struct sim *sim, void *arg)
+{
+	(void)sim;
+	return ((struct killing *)arg)->over;
+}
+
+/* Kill the move while its memory is on its way. */
+static void kill_move(void)
+{
+	struct killing k = {.over = false};
+
+	s.nodes[1].migration = "active";
+	k.id = sim_submit(&s, op_live_move(), NULL);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	cr_assert_eq(s.files.n, 2);
+	task_set_owner(&s);
+	task_spawn("kill", kill_task, &k);
+	task_set_owner(NULL);
+	cr_assert(sim_run(&s, MINUTE_MS, is_killed, &k));
+	s.nodes[1].migration = NULL;
+	cr_expect_str_eq(sim_wait(&s, k.id), "error");
+}
+
+Test(live, a_killed_one_that_has_arrived_keeps_its_disks)
+{
+	for (int ended = 0; ended < 2; ended++) {
+		s.nodes[1].arrived = true;
+		s.nodes[2].arrived = ended == 0;
+		kill_move();
+		expect_settled();
+		expect(op_move_to(NODE2), "success");
+	}
+}
+
+Test(live, a_killed_one_that_has_not_leaves_no_disks)
+{
+	kill_move();
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	cr_expect(runs_on(1));
+	cr_expect_str_eq(primary_now(), NODE2);
+	cr_expect_eq(s.files.n, 1);
+	expect(op_live_move(), "success");
 }
 
 Test(live, a_move_that_fails_leaves_it_where_it_is)

@@ -12,43 +12,74 @@
 #include "masterd/lu/frame/lu.h"
 #include "masterd/rpc/noderpc.h"
 
+struct step {
+	json_t *node; /* NULL: it is gone */
+	struct rpc_request request;
+	bool may_fail;
+};
+
 struct aftermath {
 	struct master *m;
-	json_t *node;
-	struct rpc_request request;
+	size_t n;
+	struct step *steps;
 };
+
+static WAITS int make_call(struct aftermath *a, struct step *s)
+{
+	struct rpc_request request = s->request;
+	auto_json json_t *done = NULL;
+	struct error err;
+
+	if (s->node == NULL || a->m->stopping)
+		return -1;
+	s->request.args = NULL;
+	done = noderpc_call(a->m->rpc, s->node, request, &err);
+	if (done != NULL)
+		return 0;
+	log_warning("What a killed job left cannot be taken back: %s",
+		    err.text);
+	return -1;
+}
 
 static WAITS void run(void *arg)
 {
 	auto_free struct aftermath *a = arg;
-	auto_json json_t *node = a->node;
-	auto_json json_t *args = a->request.args;
-	auto_json json_t *done = NULL;
-	struct error err;
+	auto_free struct step *steps = a->steps;
+	bool goes_on = true;
 
-	if (a->m->stopping)
-		return;
-	args = NULL;
-	done = noderpc_call(a->m->rpc, node, a->request, &err);
-	if (done == NULL)
-		log_warning("What a killed job left cannot be taken back: %s",
-			    err.text);
+	for (size_t i = 0; i < a->n; i++) {
+		if (goes_on && make_call(a, &steps[i]) < 0)
+			goes_on = steps[i].may_fail;
+		json_decref(steps[i].node);
+		json_decref(steps[i].request.args);
+	}
+}
+
+void aftermath_calls(struct master *m, const struct aftermath_step *steps,
+		     size_t n)
+{
+	struct aftermath *a = xalloc(sizeof(*a));
+
+	*a = (struct aftermath){
+		.m = m, .n = n, .steps = xcalloc(n, sizeof(*a->steps))};
+	for (size_t i = 0; i < n; i++) {
+		const json_t *node =
+			config_get(m->config, CONFIG_NODE, steps[i].node_uuid);
+
+		a->steps[i] = (struct step){.node = json_ref(node),
+					    .request = steps[i].request,
+					    .may_fail = steps[i].may_fail};
+	}
+	task_spawn("aftermath", run, a);
 }
 
 void aftermath_call(struct master *m, const char *node_uuid,
 		    struct rpc_request request)
 {
-	const json_t *node = config_get(m->config, CONFIG_NODE, node_uuid);
-	struct aftermath *a;
+	const struct aftermath_step step = {.node_uuid = node_uuid,
+					    .request = request};
 
-	if (node == NULL) {
-		json_decref(request.args);
-		return;
-	}
-	a = xalloc(sizeof(*a));
-	*a = (struct aftermath){
-		.m = m, .node = json_ref(node), .request = request};
-	task_spawn("aftermath", run, a);
+	aftermath_calls(m, &step, 1);
 }
 
 /* Belongs to the job's task until the job is killed or the call is done; then

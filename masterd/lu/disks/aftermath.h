@@ -19,6 +19,16 @@ struct master;
 void aftermath_call(struct master *m, const char *node_uuid,
 		    struct rpc_request request);
 
+/* The same for n calls, each after the answer to the one before it.  One that
+ * fails is the last one, unless it may fail. */
+struct aftermath_step {
+	const char *node_uuid;
+	struct rpc_request request;
+	bool may_fail;
+};
+void aftermath_calls(struct master *m, const struct aftermath_step *steps,
+		     size_t n);
+
 /* Start something on a node that continues there under a name which the node
  * chooses.  Returns the name, to be freed; NULL with err if it was not started.
  * If the job is killed before the name is known, a task waits for it in place

@@ -51,7 +51,8 @@ WAITS void live_copy_cancel(struct lu *lu, const struct live_copy *c);
  * there is nothing of it, or it does not run. */
 WAITS int live_settle(struct lu *lu, const json_t *inst, struct error *err);
 
-/* The job is killed, and makes no calls any more: another job does that. */
+/* The job is killed and makes no calls any more, or cannot see what is in use:
+ * another job does that. */
 WAITS void live_settle_later(struct lu *lu, const json_t *inst);
 
 #endif

@@ -19,6 +19,10 @@
 #define POLL_MS 250
 #define POLL_FAST_ROUNDS 10
 
+/* Polls in a row without an answer.  One of them completes the transfer, and
+ * the next one says so again. */
+#define POLL_TRIES 3
+
 /* Fail over in place of migrating: the instance does not run, or is set to do
  * so always. */
 #define SHUTDOWN_TIMEOUT_S 120
@@ -154,6 +158,25 @@ static void tell_transfer(struct progress *p, struct lu *lu,
 		progress_tell(p, lu, (double)sent / (double)total);
 }
 
+/* Its state, to be freed; NULL with err. */
+static WAITS json_t *poll(struct lu *lu, struct error *err)
+{
+	struct move *m = move_of(lu);
+
+	for (unsigned tries = 1;; tries++) {
+		json_t *state =
+			lu_call(lu, m->source,
+				rpc_instance_get_migration_status(
+					inst_rpc(lu, m->inst, NULL, NULL)),
+				err);
+
+		if (state != NULL || err->kind != ERR_RPC ||
+		    tries == POLL_TRIES || lu->run->killed)
+			return state;
+		task_sleep(POLL_MS);
+	}
+}
+
 /* Wait for the end of the transfer; -1 with err when it failed. */
 static WAITS int transfer(struct lu *lu, struct error *err)
 {
@@ -163,11 +186,7 @@ static WAITS int transfer(struct lu *lu, struct error *err)
 	lu_feedback(lu, "* starting memory transfer");
 	progress_begin(&progress, "memory transfer");
 	for (unsigned round = 0;; round++) {
-		auto_json json_t *state =
-			lu_call(lu, m->source,
-				rpc_instance_get_migration_status(
-					inst_rpc(lu, m->inst, NULL, NULL)),
-				err);
+		auto_json json_t *state = poll(lu, err);
 		const char *status = json_str(state, "status", "");
 
 		if (state == NULL)
@@ -199,10 +218,11 @@ static WAITS void drop_target(struct lu *lu)
 		lu_warn(lu, "%s", err.text);
 }
 
-WAITS void move_abort(struct lu *lu, const json_t *info)
+WAITS int move_abort(struct lu *lu, const json_t *info)
 {
 	struct move *m = move_of(lu);
 	struct error err;
+	int rc = 0;
 
 	/* The source first: it knows whether the instance has arrived, and the
 	 * target ends nothing that has. */
@@ -210,16 +230,20 @@ WAITS void move_abort(struct lu *lu, const json_t *info)
 		    lu, m->source,
 		    rpc_instance_finalize_migration_src(
 			    inst_rpc(lu, m->inst, NULL, NULL), false, m->live),
-		    &err) < 0)
+		    &err) < 0) {
 		lu_warn(lu, "Aborting the migration on the source failed: %s",
 			err.text);
+		rc = -1;
+	}
 	if (finish_on(lu, m->target,
 		      rpc_instance_finalize_migration_dst(
 			      inst_rpc(lu, m->inst, NULL, NULL),
 			      json_string_value(info), false),
-		      &err) < 0)
-		lu_warn(lu, "Aborting the migration on the target failed: %s",
-			err.text);
+		      &err) == 0)
+		return rc;
+	lu_warn(lu, "Aborting the migration on the target failed: %s",
+		err.text);
+	return -1;
 }
 
 /* Return to the source after a failure; further failures are only warnings. */

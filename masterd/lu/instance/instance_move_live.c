@@ -54,24 +54,59 @@ static WAITS json_t *wait_there(struct lu *lu, const json_t *info,
 		       err);
 }
 
-/* What a killed job cannot call itself. */
+static struct aftermath_step end_source(struct lu *lu, bool may_fail)
+{
+	struct move *m = move_of(lu);
+
+	return (struct aftermath_step){
+		m->source,
+		rpc_instance_finalize_migration_src(
+			inst_rpc(lu, m->inst, NULL, NULL), false, true),
+		may_fail};
+}
+
+/* What a killed job cannot call itself, in the order of move_abort().  The
+ * target's process is ended whatever the source says, and the disks are removed
+ * only when the source has the instance; so it is asked twice. */
+static void end_later(struct lu *lu, const json_t *info)
+{
+	struct move *m = move_of(lu);
+	const json_t *disks = own(lu)->disks;
+	size_t n = 0;
+	auto_free struct aftermath_step *steps =
+		xcalloc(json_array_size(disks) + 3, sizeof(*steps));
+
+	steps[n++] = end_source(lu, true);
+	steps[n++] = (struct aftermath_step){
+		m->target, rpc_instance_finalize_migration_dst(
+				   inst_rpc(lu, m->inst, NULL, NULL),
+				   json_string_value(info), false)};
+	steps[n++] = end_source(lu, false);
+	for (size_t i = 0; i < json_array_size(disks); i++)
+		steps[n++] = (struct aftermath_step){
+			m->target, rpc_blockdev_remove(
+					   json_ref(json_array_get(disks, i)))};
+	aftermath_calls(lu->m, steps, n);
+}
+
+/* The instance may have arrived, although the answer that said so was lost:
+ * then a node refuses to go back.  Its disks on the target are removed only
+ * when both have gone back; else they stay noted, and another job sees where it
+ * is.
+ */
 static WAITS void give_up(struct lu *lu, const json_t *info)
 {
 	struct move *m = move_of(lu);
 	struct error ignored;
 
-	if (!lu->run->killed) {
-		move_abort(lu, info);
+	if (lu->run->killed) {
+		end_later(lu, info);
+	} else if (move_abort(lu, info) == 0) {
 		disks_stop(lu, m->inst, m->target, true, &ignored);
 		return;
 	}
-	aftermath_call(lu->m, m->target,
-		       rpc_instance_finalize_migration_dst(
-			       inst_rpc(lu, m->inst, NULL, NULL),
-			       json_string_value(info), false));
-	aftermath_call(lu->m, m->source,
-		       rpc_instance_finalize_migration_src(
-			       inst_rpc(lu, m->inst, NULL, NULL), false, true));
+	own(lu)->has_disks = false;
+	live_settle_later(lu, m->inst);
 }
 
 static WAITS int send_all(struct lu *lu, const json_t *info, struct error *err)
@@ -134,5 +169,8 @@ WAITS int instance_move_live(struct lu *lu, struct error *err)
 		lu_balloon_freed(lu, m->target);
 		return -1;
 	}
-	return take_over(lu, info, err);
+	if (take_over(lu, info, err) == 0)
+		return 0;
+	live_settle_later(lu, m->inst); /* it may not be recorded where it is */
+	return -1;
 }

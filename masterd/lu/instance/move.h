@@ -73,11 +73,12 @@ WAITS int move_by_failover(struct lu *lu, int64_t shutdown_timeout,
 
 /* The parts of a migration: what the target has to know, as the source says;
  * a process there that waits; its memory, to its end.  And the way back: the
- * instance goes on at the source, failures are warnings. */
+ * instance goes on at the source, failures are warnings; -1 when there were
+ * any, as it may have arrived then. */
 WAITS json_t *move_info(struct lu *lu, struct error *err);
 WAITS int move_accept(struct lu *lu, const json_t *info, struct error *err);
 WAITS int move_send(struct lu *lu, struct error *err);
-WAITS void move_abort(struct lu *lu, const json_t *info);
+WAITS int move_abort(struct lu *lu, const json_t *info);
 /* The same from the moment on when the target runs it: end the source's
  * process; let the target's go on. */
 WAITS int move_end_source(struct lu *lu, struct error *err);
