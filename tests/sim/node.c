@@ -254,15 +254,18 @@ static json_t *do_mirror_status(struct sim_node *n, const json_t *args)
 	return good(all);
 }
 
-/* [bytes, spindles] of each disk. */
+/* [bytes, spindles] of each disk.  A volume has whole extents. */
 static json_t *do_dimensions(struct sim_node *n, const json_t *args)
 {
-	const json_t *disks = json_array_get(args, 0);
-	json_t *rows = json_array();
+	json_t *rows = json_array(), *disk;
+	size_t i;
 
-	for (size_t i = 0; i < json_array_size(disks); i++) {
-		int64_t mib = json_int(json_array_get(disks, i), "size", 0);
+	json_array_foreach (json_array_get(args, 0), i, disk) {
+		bool volume = str_eq(json_str(disk, "dev_type", ""), "plain");
+		int64_t unit = volume && n->extent_mib > 0 ? n->extent_mib : 1;
+		int64_t mib = json_int(disk, "size", 0);
 
+		mib = (mib + unit - 1) / unit * unit;
 		json_array_append_new(
 			rows, n->dimensions != NULL
 				      ? json_incref(n->dimensions)
@@ -521,6 +524,7 @@ static const struct {
 	{"blockdev_find", do_disk_find},
 	{"blockdev_getmirrorstatus", do_mirror_status},
 	{"blockdev_getmirrorstatus_multi", do_mirror_statuses},
+	{"blockdev_getdimensions", do_dimensions},
 	{"drbd_advice", do_advice},
 	{"drbd_attach_net", do_attach_net},
 	{"instance_mirror_status", do_mirror_ready},

@@ -88,10 +88,6 @@ struct sim_node {
 	json_t *disk_says;   /* of each disk's state; NULL: that it is fine */
 	json_t *dimensions;  /* of each disk; NULL: as large as recorded */
 	json_t *wiped;	     /* arguments of the first blockdev_wipe, or NULL */
-	const char *uses;    /* which disk instances use: "this", "other" (also
-			      * NULL), "unknown" */
-	const char *copies;  /* how their copies are: NULL is "ready" */
-	json_t *volumes;     /* what it answers about them; NULL: none */
 	const char *migration; /* how migrations from it are: NULL is
 				* "completed" */
 	bool arrived; /* their instances have arrived, nothing ends that */
@@ -99,6 +95,7 @@ struct sim_node {
 	const char *uses;   /* which disk instances use: "this", "other" (also
 			     * NULL), "unknown" */
 	const char *copies; /* how their copies are: NULL is "ready" */
+	int extent_mib;	    /* its volumes are made of such; 0: unknown */
 	json_t *volumes;    /* what it answers about them; NULL: none */
 	/* Its certificates, and those that are staged: numbers, 0 for none. */
 	unsigned server, client, new_server, new_client;

@@ -5,6 +5,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "masterd/config/config.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"
 
@@ -74,6 +75,23 @@ Test(copies, a_node_of_ganetis_is_told_nothing_of_ours)
 	cr_expect_eq(limit_of(2), 7, "who receives keeps it then");
 	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
 		cr_expect_null(told(1, ours[i]), "%s", ours[i]);
+}
+
+/* The volume is larger than its disk, as its extents are. */
+Test(copies, all_of_a_volume_finds_room)
+{
+	const json_t *inst;
+	auto_json json_t *disks = NULL;
+	int64_t size;
+
+	add();
+	s.nodes[1].extent_mib = 1000;
+	move(0);
+	inst = config_find(s.master->config, CONFIG_INSTANCE, "web1");
+	disks = config_instance_disks(s.master->config, inst);
+	size = json_int(json_array_get(disks, 0), "size", 0);
+	cr_expect_eq(size, 1000);
+	cr_expect_eq(json_int(s.nodes[2].made, "size", 0), size);
 }
 
 static json_t *export(void)

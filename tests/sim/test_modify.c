@@ -254,6 +254,36 @@ Test(modify, a_side_without_the_newest_data_becomes_no_disk)
 	expect(op_convert("plain", NULL), "success");
 }
 
+static int64_t size_of(const char *name, size_t i)
+{
+	auto_json json_t *disks =
+		config_instance_disks(s.master->config, instance(name));
+
+	return json_int(json_array_get(disks, i), "size", 0);
+}
+
+/* Disks of 64 MiB are volumes of 100. */
+Test(modify, new_disks_hold_all_of_the_old_volumes)
+{
+	static const struct {
+		const char *to;
+		int64_t size;
+	} way[] = {{"plain", 64}, {"sharedfile", 100}, {"plain", 100}};
+
+	make_mirrored();
+	s.nodes[0].extent_mib = 100;
+	for (size_t i = 0; i < ARRAY_SIZE(way); i++) {
+		expect(op_convert(way[i].to, NULL), "success");
+		cr_expect_eq(size_of("web1", 0), way[i].size, "%s", way[i].to);
+	}
+	s.nodes[0].extent_mib = 128;
+	expect(op_convert("drbd", NODE3), "success");
+	cr_expect_eq(size_of("web1", 0), 128, "a mirror is not smaller");
+	s.nodes[0].extent_mib = 150;
+	expect(op_convert("sharedfile", NULL), "success");
+	cr_expect_eq(size_of("web1", 0), 150);
+}
+
 Test(modify, volumes_stay_where_mirrors_cannot_be_made)
 {
 	size_t files;

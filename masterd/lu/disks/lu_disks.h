@@ -2,8 +2,8 @@
 /* The disks of an instance: made, removed, started and stopped, copied
  * (lu_disks.c, lu_disks_copies.c), the objects of new ones (lu_new_disks.c),
  * images and zeros on them (lu_disks_image.c, lu_disks_wipe.c), and mirrors
- * until both halves agree (lu_disks_sync.c), on other nodes (lu_disks_pair.c).
- */
+ * until both halves agree (lu_disks_sync.c), on other nodes (lu_disks_pair.c),
+ * their sizes (lu_disks_size.c). */
 #ifndef MASTERD_LU_DISKS_LU_DISKS_H
 #define MASTERD_LU_DISKS_LU_DISKS_H
 
@@ -153,6 +153,13 @@ json_t *disks_paired(struct lu *lu, const json_t *inst, const json_t *disks,
 		     const struct disks_pair *pair);
 /* Put this version of them into the configuration, without a commit. */
 void disks_put_pairs(struct lu *lu, const json_t *disks);
+/* What these disks (in the form of node calls) really have on a node, in MiB,
+ * in their order; what the node does not tell is as recorded.  To be freed. */
+WAITS json_t *disks_real_sizes(struct lu *lu, const char *node,
+			       const json_t *disks);
+/* Record what the primary says of its disks, none of them a mirror. */
+WAITS int disks_record_sizes(struct lu *lu, const json_t *inst,
+			     struct error *err);
 /* The folder of its file-based disks: below base, with the instance's name. */
 char *disks_file_dir(struct lu *lu, const char *name, const char *template,
 		     const char *sub_dir);

@@ -204,6 +204,8 @@ WAITS int instance_move_make_disks(struct lu *lu, struct error *err)
 	struct move *m = move_of(lu);
 
 	disks_drop_copies(lu, m->inst);
+	if (disks_record_sizes(lu, m->inst, err) < 0)
+		return -1;
 	if (disks_copy_on(lu, m->inst, m->target, err) < 0)
 		return -1;
 	own(lu)->has_disks = true;

@@ -261,15 +261,17 @@ static WAITS int choose_secondary(struct lu *lu, struct conversion *c,
 }
 
 /* The properties of a new disk: those of the old one, and those asked for. */
-static json_t *wanted_as(const json_t *old, const json_t *ext_params)
+static json_t *wanted_as(const json_t *old, int64_t size_mib,
+			 const json_t *ext_params)
 {
-	static const char *const keys[] = {"size", "mode", "name"};
+	static const char *const keys[] = {"mode", "name"};
 	json_t *wanted = json_overlay(ext_params, NULL);
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (json_get(old, keys[i]) != NULL)
 			json_object_set(wanted, keys[i],
 					json_object_get(old, keys[i]));
+	json_set_int(wanted, "size", size_mib);
 	/* A volume gets another name, never another group. */
 	if (template_is_volume(disk_dev_type(old)))
 		json_object_set(wanted, "vg",
@@ -278,12 +280,12 @@ static json_t *wanted_as(const json_t *old, const json_t *ext_params)
 }
 
 static json_t *plan_disk(struct lu *lu, const struct conversion *c, size_t i,
-			 struct error *err)
+			 int64_t size_mib, struct error *err)
 {
 	const json_t *old = json_array_get(c->old, i);
 	auto_free char *folder = disks_file_dir(lu, inst_name(c->inst), c->to,
 						c->op->file_storage_dir);
-	auto_json json_t *wanted = wanted_as(old, c->op->ext_params);
+	auto_json json_t *wanted = wanted_as(old, size_mib, c->op->ext_params);
 	const struct new_disk new = {
 		.template = c->to,
 		.folder = folder,
@@ -307,12 +309,30 @@ static void keep_uuid(const json_t *old, json_t *new)
 	disk_set_uuid(new, uuid);
 }
 
-/* The new disks, as large as the old ones. */
-static int plan_disks(struct lu *lu, struct conversion *c, struct error *err)
+/* What the data of an old disk are read from. */
+static const json_t *source_of(const struct conversion *c, size_t i)
 {
+	const json_t *old = json_array_get(c->old, i);
+
+	return is_mirrored(c->from) && !c->live
+		       ? json_array_get(disk_children(old), 0)
+		       : old;
+}
+
+/* The new disks, as large as the old ones really are. */
+static WAITS int plan_disks(struct lu *lu, struct conversion *c,
+			    struct error *err)
+{
+	auto_json json_t *sources = json_array(), *sizes = NULL;
+
+	for (size_t i = 0; i < json_array_size(c->old); i++)
+		json_array_append_new(
+			sources, inst_rpc_disk(lu, c->inst, source_of(c, i)));
+	sizes = disks_real_sizes(lu, inst_primary_node(c->inst), sources);
 	c->disks = json_array();
 	for (size_t i = 0; i < json_array_size(c->old); i++) {
-		json_t *disk = plan_disk(lu, c, i, err);
+		int64_t size = json_integer_value(json_array_get(sizes, i));
+		json_t *disk = plan_disk(lu, c, i, size, err);
 
 		if (disk == NULL)
 			return -1;
@@ -362,10 +382,7 @@ static WAITS int copy_one(struct lu *lu, const struct conversion *c,
 			  const json_t *carried, size_t i, struct error *err)
 {
 	const json_t *old = json_array_get(c->old, i);
-	auto_json json_t *source = inst_rpc_disk(
-		lu, c->inst,
-		is_mirrored(c->from) ? json_array_get(disk_children(old), 0)
-				     : old);
+	auto_json json_t *source = inst_rpc_disk(lu, c->inst, source_of(c, i));
 	auto_json json_t *target =
 		inst_rpc_disk(lu, c->inst, json_array_get(c->disks, i));
 	auto_json json_t *from = transfer_raw(source);
