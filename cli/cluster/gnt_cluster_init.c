@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* gnt-cluster init and destroy: the first node of a cluster, and its end. */
 #include <arpa/inet.h>
-#include <assert.h>
-#include <netdb.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +8,7 @@
 #include "cli/frame/cli_opts.h"
 #include "cli/frame/tools.h"
 #include "cli/remote/bootstrap.h"
+#include "cli/remote/here.h"
 #include "cli/remote/run.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
@@ -17,29 +16,6 @@
 #include "lib/model/files/ssh_keys.h"
 
 #define WORDS_MAX 16
-
-/* The address that the resolver has for a name in a family (AF_...), to be
- * freed; NULL with err. */
-static char *resolve(const char *name, int family, struct error *err)
-{
-	const struct addrinfo hints = {.ai_family = family,
-				       .ai_socktype = SOCK_STREAM};
-	struct addrinfo *found;
-	char text[INET6_ADDRSTRLEN];
-	int rc = getaddrinfo(name, NULL, &hints, &found);
-
-	if (rc != 0) {
-		error_set(err, ERR_PREREQ, ECODE_RESOLVER,
-			  "The name '%s' does not resolve to an address: %s",
-			  name, gai_strerror(rc));
-		return NULL;
-	}
-	rc = getnameinfo(found->ai_addr, found->ai_addrlen, text, sizeof(text),
-			 NULL, 0, NI_NUMERICHOST);
-	freeaddrinfo(found);
-	assert(rc == 0); /* numbers always fit */
-	return xstrdup(text);
-}
 
 /* Words of a list option as C strings, borrowed. */
 static const char *const *words(const struct cli *cli, const struct opt *option,
@@ -163,6 +139,84 @@ static void set_storage(struct cluster_init *request)
 		request->drbd_usermode_helper = "/bin/true";
 }
 
+/* --- addresses --- */
+
+/* The nodes of a virtual cluster are on one machine, whose loopback addresses
+ * they have, and whose network is left alone. */
+static bool is_virtual(const struct paths *p)
+{
+	return *p->root != '\0';
+}
+
+static int check_secondary(const struct paths *p, const char *ip, int family,
+			   struct error *err)
+{
+	unsigned char bytes[sizeof(struct in6_addr)];
+
+	if (inet_pton(family, ip, bytes) != 1)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "The secondary address '%s' is not a valid "
+				 "IPv%d address",
+				 ip, family == AF_INET ? 4 : 6);
+	if (is_virtual(p) || here_has_address(ip))
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_ENVIRON,
+			 "The secondary address %s is none of this host that "
+			 "others reach; bring it up, or give another one",
+			 ip);
+}
+
+/* The cluster's address is turned up by the master, so nobody has it yet. */
+static int check_unused(const struct paths *p, const char *name, const char *ip,
+			struct error *err)
+{
+	bool refused;
+
+	if (!here_answers(ip, &refused) || (is_virtual(p) && refused))
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_NOTUNIQUE,
+			 "The cluster's address %s is in use; let '%s' resolve "
+			 "to an address that no host has, or take it off the "
+			 "host that has it (ip address delete)",
+			 ip, name);
+}
+
+static int check_network(const struct cli *cli, const struct paths *p,
+			 int family, const char *cluster_ip, struct error *err)
+{
+	const char *secondary = cli_text(cli, &OPT_SECONDARY_IP);
+	const char *netdev =
+		cli_text(cli, &OPT_MASTER_NETDEV) ?: CLUSTER_NETDEV;
+
+	if (secondary != NULL && check_secondary(p, secondary, family, err) < 0)
+		return -1;
+	if (!is_virtual(p) && !here_has_device(netdev))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "There is no network device '%s' for the "
+				 "cluster's address; name one with "
+				 "--master-netdev",
+				 netdev);
+	return check_unused(p, cli->args[0], cluster_ip, err);
+}
+
+/* The addresses of this node and of the cluster, both to be freed. */
+static int find_addresses(const struct cli *cli, const struct paths *p,
+			  int family, char **ret_node, char **ret_cluster,
+			  struct error *err)
+{
+	auto_free char *node =
+		is_virtual(p) ? here_resolve(p->hostname, family, err)
+			      : here_own_address(p->hostname, family, err);
+	auto_free char *cluster =
+		node == NULL ? NULL : here_resolve(cli->args[0], family, err);
+
+	if (cluster == NULL || check_network(cli, p, family, cluster, err) < 0)
+		return -1;
+	*ret_node = steal(&node);
+	*ret_cluster = steal(&cluster);
+	return 0;
+}
+
 static int init(struct cli *cli, struct error *err)
 {
 	const struct paths *p = cli_paths(cli, err);
@@ -175,13 +229,14 @@ static int init(struct cli *cli, struct error *err)
 	int netmask = tool_netmask(cli, err);
 	int64_t bits = ssh_bits(cli, err);
 
-	if (p == NULL || family == 0 || netmask < 0 || bits < 0)
+	if (p == NULL || family == 0 || netmask < 0 || bits < 0 ||
+	    bootstrap_check_new(p, err) < 0)
 		return -1;
 	uids = uid_pool_parse(cli_text(cli, &OPT_UID_POOL) ?: "", err);
-	node_ip = uids == NULL ? NULL : resolve(p->hostname, family, err);
-	cluster_ip =
-		node_ip == NULL ? NULL : resolve(cli->args[0], family, err);
-	hv = cluster_ip == NULL ? NULL : hvparams(cli, err);
+	if (uids == NULL ||
+	    find_addresses(cli, p, family, &node_ip, &cluster_ip, err) < 0)
+		return -1;
+	hv = hvparams(cli, err);
 	be = hv == NULL ? NULL : beparams(cli, err);
 	if (be == NULL || tool_set_ipolicy(cli, given, err) < 0 ||
 	    tool_split_specs(cli, json_object_get(given, "ipolicy"), err) < 0 ||

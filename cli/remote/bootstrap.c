@@ -557,6 +557,16 @@ static int start_daemons(const struct paths *p, const char *bind,
 	return 0;
 }
 
+int bootstrap_check_new(const struct paths *p, struct error *err)
+{
+	if (!fs_exists(path(p, PATH_CONFIG_DATA)))
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "Cluster is already initialised on this node "
+			 "(%s exists)",
+			 path(p, PATH_CONFIG_DATA));
+}
+
 int bootstrap_init(const struct paths *p, const struct cluster_init *init,
 		   struct error *err)
 {
@@ -572,12 +582,7 @@ int bootstrap_init_many(const struct paths *p, const struct cluster_init *init,
 	auto_json json_t *config = NULL;
 	struct error ignored;
 
-	if (fs_exists(path(p, PATH_CONFIG_DATA)))
-		return error_set(err, ERR_PREREQ, ECODE_STATE,
-				 "Cluster is already initialised on this node "
-				 "(%s exists)",
-				 path(p, PATH_CONFIG_DATA));
-	if (bootstrap_folders(p, err) < 0 ||
+	if (bootstrap_check_new(p, err) < 0 || bootstrap_folders(p, err) < 0 ||
 	    write_secrets(p, init->master_name, err) < 0 ||
 	    tls_digest(path(p, PATH_CLIENT_PEM), digest, err) < 0)
 		return -1;

@@ -21,6 +21,10 @@ enum bootstrap_daemon { DAEMON_NODED, DAEMON_MASTERD, DAEMON_RAPI };
 /* Make the folders of a node below p. */
 int bootstrap_folders(const struct paths *p, struct error *err);
 
+/* Whether a cluster can be made here: ERR_PREREQ when this node is already in
+ * one. */
+int bootstrap_check_new(const struct paths *p, struct error *err);
+
 /* Make a new cluster whose first node is this one: keys, config.data, ssconf,
  * daemons, first job.  candidate_cert of init is set here.  ERR_PREREQ when
  * this node is already in a cluster. */

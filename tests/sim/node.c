@@ -449,6 +449,13 @@ static json_t *do_true(struct sim_node *n, const json_t *args)
 	return good(json_true());
 }
 
+static json_t *do_has_address(struct sim_node *n, const json_t *args)
+{
+	const char *address = json_string_value(json_array_get(args, 0));
+
+	return good(json_boolean(!str_eq(n->lacks, address)));
+}
+
 /* A transfer of a disk is complete as soon as it has begun. */
 static json_t *do_transfer(struct sim_node *n, const json_t *args)
 {
@@ -506,6 +513,7 @@ static const struct {
 	{"hooks_runner", do_hooks},
 	{"os_supports", do_true},
 	{"os_validate", do_true},
+	{"node_has_ip_address", do_has_address},
 	{"os_diagnose", do_os_diagnose},
 	{"get_file_info", do_file_info},
 	{"blockdev_create", do_disk_create},

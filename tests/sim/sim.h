@@ -77,6 +77,7 @@ struct sim_node {
 	const char *fail_on; /* procedure that answers with an error; of
 			      * crypto_renewal and ssh_keys the name of the
 			      * step */
+	const char *lacks;   /* an address that it does not have */
 	bool silent;	     /* it never answers */
 	bool hook_fails;     /* its hooks fail */
 	bool untrusted;	     /* its OS noop has only create_untrusted, */

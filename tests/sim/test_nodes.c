@@ -323,6 +323,28 @@ Test(nodes, node_that_does_not_answer_is_not_added)
 	cr_assert_null(node(NODE3));
 }
 
+Test(nodes, one_without_its_secondary_address_is_not_added)
+{
+	json_t *op = json_make("{s:s, s:s, s:s}", "OP_ID", "OP_NODE_SET_PARAMS",
+			       "node_name", s.nodes[0].name, "secondary_ip",
+			       "198.51.100.77");
+
+	expect(node_op("OP_NODE_REMOVE", NODE3), "success");
+	json_set_bool(op, "force", true);
+	expect(op, "success");
+	op = node_add(NODE3, s.nodes[2].address, false);
+	json_set_str(op, "secondary_ip", "198.51.100.79");
+	s.nodes[2].lacks = "198.51.100.79";
+	expect(json_copy(op), "does not have the secondary address");
+	cr_assert_null(node(NODE3));
+	s.nodes[2].fail_on = "node_has_ip_address";
+	expect(json_copy(op), "Can't check the addresses of node " NODE3);
+	s.nodes[2].lacks = s.nodes[2].fail_on = NULL;
+	expect(op, "success");
+	free(s.nodes[2].uuid);
+	s.nodes[2].uuid = xstrdup(json_str(node(NODE3), "uuid", ""));
+}
+
 Test(nodes, readded_node_is_online_again)
 {
 	expect(modify(NODE3, "offline", true), "success");

@@ -287,7 +287,7 @@ static void set_identity(json_t *c, const struct draft *d)
 	json_set_str(c, "master_node", d->node_uuid);
 	json_set_str(c, "master_ip", init->master_ip);
 	json_set_str(c, "master_netdev",
-		     or_else(init->master_netdev, "xen-br0"));
+		     or_else(init->master_netdev, CLUSTER_NETDEV));
 	json_set_int(
 		c, "master_netmask",
 		or_number(init->master_netmask, family == AF_IPV4 ? 32 : 128));

@@ -14,13 +14,16 @@
 /* Zeroed, with only the four required names and addresses filled in, it is a
  * valid request: NULL and 0 mean Ganeti's defaults, which stand in brackets.
  * All pointers are borrowed. */
+/* The device of the master's address, unless another is named. */
+#define CLUSTER_NETDEV "xen-br0"
+
 struct cluster_init {
 	const char *cluster_name;  /* required, a host name */
 	const char *master_name;   /* required, of the first node */
 	const char *primary_ip;	   /* required, of the first node */
 	const char *secondary_ip;  /* [primary_ip] */
 	const char *master_ip;	   /* required, of the cluster */
-	const char *master_netdev; /* [xen-br0] */
+	const char *master_netdev; /* [CLUSTER_NETDEV] */
 	int master_netmask;	   /* prefix length [32, or 128 for IPv6] */
 	int primary_ip_family;	   /* [AF_IPV4] */
 

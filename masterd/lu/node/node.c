@@ -229,6 +229,36 @@ static int set_abilities(struct lu *lu, struct error *err)
 	return 0;
 }
 
+/* In a virtual cluster every node has all loopback addresses. */
+static bool is_everywhere(struct lu *lu, const char *address)
+{
+	return *lu->m->paths->root != '\0' && str_starts(address, "127.");
+}
+
+/* Whether the node has the secondary address that it was given. */
+static WAITS int check_secondary(struct lu *lu, const json_t *node,
+				 struct error *err)
+{
+	auto_free char *sip = xstrdup(node_secondary_ip(node));
+	auto_json json_t *has = NULL;
+
+	if (str_eq(sip, node_primary_ip(node)) || is_everywhere(lu, sip))
+		return 0;
+	has = noderpc_call(lu->m->rpc, node, rpc_node_has_ip_address(sip), err);
+	if (has == NULL) {
+		error_as(err, ERR_PREREQ, ECODE_ENVIRON);
+		return error_wrap(err, "Can't check the addresses of node %s",
+				  node_name(node));
+	}
+	if (json_is_true(has))
+		return 0;
+	return error_set(
+		err, ERR_PREREQ, ECODE_ENVIRON,
+		"Node %s does not have the secondary address %s; bring "
+		"it up there, or give the one that the node has",
+		node_name(node), sip);
+}
+
 /* Record its resources if it reports them; otherwise it is asked each time. */
 static WAITS void record(struct lu *lu, json_t *node)
 {
@@ -254,7 +284,8 @@ static WAITS int add_check(struct lu *lu, struct error *err)
 	if (a->node == NULL || set_addresses(lu, err) < 0 ||
 	    set_abilities(lu, err) < 0)
 		return -1;
-	if (node_check_version(lu, a->node, err) < 0)
+	if (node_check_version(lu, a->node, err) < 0 ||
+	    check_secondary(lu, a->node, err) < 0)
 		return -1;
 	record(lu, a->node);
 	return 0;

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Addresses are compared as text, as the resolver writes numbers, without the
+ * zone of link-local ones. */
+#include "cli/remote/here.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "lib/base/mem.h"
+#include "lib/base/str.h"
+#include "lib/model/files/paths.h"
+
+static struct addrinfo *look_up(const char *name, int family, struct error *err)
+{
+	const struct addrinfo hints = {.ai_family = family,
+				       .ai_socktype = SOCK_STREAM};
+	struct addrinfo *found;
+	int rc = getaddrinfo(name, NULL, &hints, &found);
+
+	if (rc == 0)
+		return found;
+	error_set(err, ERR_PREREQ, ECODE_RESOLVER,
+		  "The name '%s' does not resolve to an address: %s", name,
+		  gai_strerror(rc));
+	return NULL;
+}
+
+/* To be freed. */
+static char *address_text(const struct sockaddr *address, socklen_t len)
+{
+	char text[NI_MAXHOST];
+	int rc = getnameinfo(address, len, text, sizeof(text), NULL, 0,
+			     NI_NUMERICHOST);
+
+	assert(rc == 0); /* numbers always fit */
+	text[strcspn(text, "%")] = '\0';
+	return xstrdup(text);
+}
+
+static bool is_loopback(const char *address)
+{
+	return str_starts(address, "127.") || strcmp(address, "::1") == 0;
+}
+
+char *here_resolve(const char *name, int family, struct error *err)
+{
+	struct addrinfo *found = look_up(name, family, err);
+	char *text;
+
+	if (found == NULL)
+		return NULL;
+	text = address_text(found->ai_addr, found->ai_addrlen);
+	freeaddrinfo(found);
+	return text;
+}
+
+static bool interface_has(const struct ifaddrs *i, const char *address)
+{
+	auto_free char *own = NULL;
+
+	if (i->ifa_addr == NULL)
+		return false;
+	if (i->ifa_addr->sa_family == AF_INET)
+		own = address_text(i->ifa_addr, sizeof(struct sockaddr_in));
+	else if (i->ifa_addr->sa_family == AF_INET6)
+		own = address_text(i->ifa_addr, sizeof(struct sockaddr_in6));
+	return str_eq(own, address);
+}
+
+bool here_has_address(const char *address)
+{
+	struct ifaddrs *all;
+	bool found = false;
+
+	if (is_loopback(address) || getifaddrs(&all) < 0)
+		return false;
+	for (struct ifaddrs *i = all; i != NULL && !found; i = i->ifa_next)
+		found = interface_has(i, address);
+	freeifaddrs(all);
+	return found;
+}
+
+bool here_has_device(const char *name)
+{
+	return if_nametoindex(name) != 0;
+}
+
+/* The one of the found addresses that is ours; else NULL, and *ret_other is one
+ * that others reach but is not ours.  Both to be freed. */
+static char *choose_own(const struct addrinfo *found, char **ret_other)
+{
+	for (; found != NULL; found = found->ai_next) {
+		char *text = address_text(found->ai_addr, found->ai_addrlen);
+
+		if (here_has_address(text))
+			return text;
+		if (*ret_other == NULL && !is_loopback(text))
+			*ret_other = text;
+		else
+			free(text);
+	}
+	return NULL;
+}
+
+char *here_own_address(const char *name, int family, struct error *err)
+{
+	struct addrinfo *found = look_up(name, family, err);
+	auto_free char *other = NULL;
+	char *own;
+
+	if (found == NULL)
+		return NULL;
+	own = choose_own(found, &other);
+	freeaddrinfo(found);
+	if (own != NULL)
+		return own;
+	if (other != NULL)
+		error_set(err, ERR_PREREQ, ECODE_ENVIRON,
+			  "The name of this host, '%s', resolves to %s, which "
+			  "is no address of this host; correct /etc/hosts or "
+			  "the DNS",
+			  name, other);
+	else
+		error_set(err, ERR_PREREQ, ECODE_ENVIRON,
+			  "The name of this host, '%s', resolves to a loopback "
+			  "address only, where other nodes do not find it; "
+			  "give it its own address in /etc/hosts or the DNS",
+			  name);
+	return NULL;
+}
+
+/* How a connection ends: 0, or errno. */
+static int try_connect(const struct addrinfo *to)
+{
+	auto_close int fd = socket(
+		to->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	struct pollfd wait = {.fd = fd, .events = POLLOUT};
+	socklen_t len = sizeof(int);
+	int result = 0;
+
+	if (fd < 0)
+		return errno;
+	if (connect(fd, to->ai_addr, to->ai_addrlen) == 0)
+		return 0;
+	if (errno != EINPROGRESS)
+		return errno;
+	if (poll(&wait, 1, HERE_ANSWER_MS) != 1)
+		return ETIMEDOUT;
+	getsockopt(fd, SOL_SOCKET, SO_ERROR, &result, &len);
+	return result;
+}
+
+bool here_answers(const char *address, bool *ret_refused)
+{
+	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+				       .ai_flags =
+					       AI_NUMERICHOST | AI_NUMERICSERV};
+	struct addrinfo *found;
+	char port[8];
+	int result;
+
+	snprintf(port, sizeof(port), "%d", paths_noded_port());
+	if (getaddrinfo(address, port, &hints, &found) != 0)
+		return false;
+	result = try_connect(found);
+	freeaddrinfo(found);
+	*ret_refused = result == ECONNREFUSED;
+	return result == 0 || *ret_refused;
+}

@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# The first node of a cluster on hosts of their own (hosts.sh): which addresses
+# gnt-cluster init takes.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/hosts.sh"
+hosts_start 2
+names=$(root node1)/etc/hosts
+init() { # OPTION... NAME
+    on node1 gnt-cluster init --no-etc-hosts --master-netdev=eth0 \
+        --enabled-hypervisors=fake --enabled-disk-templates=diskless "$@"
+}
+
+sed 's/^192.0.2.11 /127.0.1.1 /' "$HOSTS/hosts" >"$names"
+fails "a host that is at a loopback address alone" init cluster.example.com
+like "$out" "'node1.example.com', resolves to a loopback address only" "is no first node"
+sed 's/^192.0.2.11 /192.0.2.12 /' "$HOSTS/hosts" >"$names"
+fails "nor one at an address of another" init cluster.example.com
+like "$out" '192.0.2.12, which is no address of this host' "which it names"
+
+# Debian's installer writes the first line.
+{
+    echo '127.0.1.1 node1.example.com node1'
+    cat "$HOSTS/hosts"
+    echo '192.0.2.12 taken.example.com'
+} >"$names"
+fails "an address that answers is not the cluster's" init taken.example.com
+like "$out" "address 192.0.2.12 is in use" "and is named"
+fails "nor is a device that is not there" \
+    init --master-netdev=eth9 cluster.example.com
+like "$out" "no network device 'eth9'" "which is named, too"
+for ip in 198.51.100.11 127.0.0.1; do
+    fails "a second network needs an address" init -s $ip cluster.example.com
+    like "$out" "secondary address $ip is none of this host" "of this host: $ip"
+done
+fails "which is one" init -s node1.example.com cluster.example.com
+like "$out" "'node1.example.com' is not a valid IPv4 address" "in numbers"
+is "$(find "$(root node1)/var/lib/ganeti" -type f)" "" "nothing was written"
+
+succeeds "init passes over the loopback address" init cluster.example.com
+is "$(cat "$(root node1)/var/lib/ganeti/ssconf_node_primary_ips")" \
+    "node1.example.com 192.0.2.11" "and takes the one that others reach"
+fails "a second init is refused" init cluster.example.com
+like "$out" "already initialised" "for that reason"
+tap_done
