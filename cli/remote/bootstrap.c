@@ -458,7 +458,7 @@ static int write_config(const struct paths *p, const json_t *config,
 }
 
 /* Wait for the job, but ignore a failure: its hooks may fail. */
-static void wait_first_job(struct luxi *luxi, const json_t *id)
+static void wait_job(struct luxi *luxi, const json_t *id)
 {
 	int64_t deadline = clock_mono_us() + FIRST_JOB_S * (int64_t)1000000;
 	auto_json json_t *seen = json_null();
@@ -483,7 +483,7 @@ static void wait_first_job(struct luxi *luxi, const json_t *id)
 
 /* Print the job's log, which may say, for example, that there are no SSH
  * keys. */
-static void tell_first_job(struct luxi *luxi, const json_t *id)
+static void tell_job(struct luxi *luxi, const json_t *id)
 {
 	struct error ignored;
 	auto_json json_t *rows =
@@ -501,9 +501,7 @@ static void tell_first_job(struct luxi *luxi, const json_t *id)
 	}
 }
 
-/* The job checks whether the node has what the cluster needs. */
-static int first_job_result(struct luxi *luxi, const json_t *id,
-			    struct error *err)
+static int job_result(struct luxi *luxi, const json_t *id, struct error *err)
 {
 	auto_json json_t *rows = luxi_call(
 		luxi, "QueryJobs",
@@ -516,28 +514,46 @@ static int first_job_result(struct luxi *luxi, const json_t *id,
 	if (!str_eq(status, "error"))
 		return 0;
 	luxi_error_unpack(json_array_get(json_array_get(row, 1), 0), err);
-	return error_wrap(err, "The cluster cannot begin like this");
+	return -1;
 }
 
+static int run_job(struct luxi *luxi, json_t *op STEALS, struct error *err)
+{
+	auto_json json_t *id =
+		luxi_call(luxi, "SubmitJob", json_make("[[o]]", op), err);
+
+	if (id == NULL)
+		return -1;
+	wait_job(luxi, id);
+	tell_job(luxi, id);
+	return job_result(luxi, id, err);
+}
+
+/* The master has turned up the cluster's address, which ends with the
+ * cluster. */
+static void leave_address(struct luxi *luxi)
+{
+	json_t *op = op_new(&op_class_cluster_deactivate_master_ip);
+	struct error err;
+
+	if (run_job(luxi, op, &err) < 0)
+		fprintf(stderr, "%s, ignoring\n", err.text);
+}
+
+/* The job checks whether the node has what the cluster needs. */
 static int first_job(const struct paths *p, struct error *err)
 {
 	struct luxi *luxi = luxi_connect(path(p, PATH_QUERY_SOCKET), err);
-	json_t *op = op_new(&op_class_cluster_post_init);
-	json_t *id;
-	int rc = -1;
+	int rc;
 
-	if (luxi == NULL) {
-		json_decref(op);
+	if (luxi == NULL)
 		return error_wrap(err, "The master daemon does not answer");
-	}
-	id = luxi_call(luxi, "SubmitJob", json_make("[[o]]", op), err);
-	if (id != NULL) {
-		wait_first_job(luxi, id);
-		tell_first_job(luxi, id);
-		rc = first_job_result(luxi, id, err);
+	rc = run_job(luxi, op_new(&op_class_cluster_post_init), err);
+	if (rc < 0) {
+		error_wrap(err, "The cluster cannot begin like this");
+		leave_address(luxi);
 	}
 	luxi_close(luxi);
-	json_decref(id);
 	return rc;
 }
 

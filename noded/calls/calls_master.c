@@ -259,18 +259,34 @@ static WAITS int set_address(struct call *c, const struct master_ip *m,
 	return 0;
 }
 
+static WAITS int turn_now(struct call *c, const struct master_ip *m,
+			  bool own_script, bool up, struct error *err)
+{
+	if (address_hooks(c, m, up, false, err) < 0 ||
+	    calls_in_force(c, err) < 0 ||
+	    set_address(c, m, own_script, up, err) < 0)
+		return -1;
+	return address_hooks(c, m, up, true, err);
+}
+
+/* One call after the other: an address that hooks delay would come up behind
+ * the call that takes it down. */
 static WAITS json_t *turn(struct call *c, const json_t *params, bool own_script,
 			  bool up, struct error *err)
 {
+	struct noded *n = c->n;
 	struct master_ip m = {0};
+	int rc;
 
-	if (read_master_ip(c, params, &m, err) < 0 ||
-	    address_hooks(c, &m, up, false, err) < 0 ||
-	    calls_in_force(c, err) < 0 ||
-	    set_address(c, &m, own_script, up, err) < 0 ||
-	    address_hooks(c, &m, up, true, err) < 0)
+	if (read_master_ip(c, params, &m, err) < 0)
 		return NULL;
-	return json_null();
+	while (n->master_ip.turning)
+		cond_wait(&n->master_ip.turned);
+	n->master_ip.turning = true;
+	rc = turn_now(c, &m, own_script, up, err);
+	n->master_ip.turning = false;
+	cond_signal(&n->master_ip.turned);
+	return rc < 0 ? NULL : json_null();
 }
 
 WAITS json_t *call_node_activate_master_ip(

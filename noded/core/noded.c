@@ -81,6 +81,7 @@ void noded_init(struct noded *n, struct paths *paths)
 			    .masterd_runs = masterd_runs,
 			    .relay = relay_ask};
 	cond_init(&n->standby.started);
+	cond_init(&n->master_ip.turned);
 	order_init(&n->order);
 	list_init(&n->calls);
 	list_init(&n->consoles);

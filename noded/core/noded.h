@@ -47,6 +47,11 @@ struct noded {
 		int64_t after_us; /* none before */
 		struct cond started;
 	} standby;
+	/* Whether the master's address goes up or down here at the moment. */
+	struct {
+		bool turning;
+		struct cond turned;
+	} master_ip;
 
 	/* End the daemon once the running answer is out; NULL in tests. */
 	void (*quit)(struct noded *n);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # The first node of a cluster on hosts of their own (hosts.sh): which addresses
-# gnt-cluster init takes.
+# gnt-cluster init takes, and that it leaves none behind.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/hosts.sh"
 hosts_start 2
@@ -37,9 +37,32 @@ fails "which is one" init -s node1.example.com cluster.example.com
 like "$out" "'node1.example.com' is not a valid IPv4 address" "in numbers"
 is "$(find "$(root node1)/var/lib/ganeti" -type f)" "" "nothing was written"
 
+addresses() { on node1 ip -o address show dev eth0; }
+# A hook that holds the address back until it is about to be taken down.
+hooks=$(root node1)/etc/ganeti/hooks/master-ip-turnup-pre.d
+mkdir -p "$hooks"
+cat >"$hooks/10-late" <<'END'
+#!/bin/sh
+for i in $(seq 400); do
+    ! grep -rqs DEACTIVATE_MASTER_IP /var/lib/ganeti/queue || exit 0
+    sleep 0.05
+done
+END
+chmod 755 "$hooks/10-late"
+fails "a cluster that cannot begin" init \
+    --enabled-hypervisors=fake,kvm -H kvm:kvm_path=/nonexistent/kvm \
+    cluster.example.com
+like "$out" "kvm'.* does not exist" "says why"
+unlike "$(addresses)" '192\.0\.2\.10/' "and leaves no address behind"
+rm -r "$hooks"
+
 succeeds "init passes over the loopback address" init cluster.example.com
 is "$(cat "$(root node1)/var/lib/ganeti/ssconf_node_primary_ips")" \
     "node1.example.com 192.0.2.11" "and takes the one that others reach"
 fails "a second init is refused" init cluster.example.com
 like "$out" "already initialised" "for that reason"
+has_address() { addresses | grep -q '192\.0\.2\.10/'; }
+succeeds "the address is up" until_true 30 has_address
+succeeds "destroy ends it" on node1 gnt-cluster destroy --yes-do-it
+unlike "$(addresses)" '192\.0\.2\.10/' "with its address"
 tap_done

@@ -512,3 +512,15 @@ Test(nodes, the_masters_address_follows_its_parameters)
 	cr_expect_str_eq(netdev(), "eth8");
 	s.nodes[0].fail_on = NULL;
 }
+
+Test(nodes, a_cluster_that_ends_leaves_its_address)
+{
+	expect(node_op("OP_NODE_REMOVE", NODE2), "success");
+	expect(node_op("OP_NODE_REMOVE", NODE3), "success");
+	expect_address(json_make("{s:s}", "OP_ID", "OP_CLUSTER_DESTROY"),
+		       "success",
+		       "node_deactivate_master_ip node1.example.com\n");
+	s.nodes[0].fail_on = "node_deactivate_master_ip";
+	expect(json_make("{s:s}", "OP_ID", "OP_CLUSTER_DESTROY"), "success");
+	s.nodes[0].fail_on = NULL;
+}

@@ -10,6 +10,7 @@
 #include "lib/model/kinds/hypervisor.h"
 #include "lib/model/params/params.h"
 #include "masterd/allocator/iallocator.h"
+#include "masterd/failover/address.h"
 #include "masterd/lu/cluster/cluster_params.h"
 #include "masterd/lu/frame/lu.h"
 #include "masterd/lu/group/communication.h"
@@ -103,11 +104,27 @@ static int destroy_check(struct lu *lu, struct error *err)
 	return 0;
 }
 
+/* A failure is a warning: the cluster ends all the same. */
+static WAITS void leave_address(struct lu *lu)
+{
+	struct error err;
+	auto_json json_t *done =
+		lu_call(lu, master_uuid(lu),
+			address_down(config_cluster(lu->m->config)), &err);
+
+	if (done == NULL)
+		lu_warn(lu,
+			"Could not turn the cluster's address down (ip address "
+			"delete does it): %s",
+			err.text);
+}
+
 /* The daemons are taken down by the client. */
 static WAITS json_t *destroy_exec(struct lu *lu, struct error *err)
 {
 	(void)err;
 	cluster_ssh_leave(lu, config_master(lu->m->config));
+	leave_address(lu);
 	return json_string(master_uuid(lu));
 }
 
