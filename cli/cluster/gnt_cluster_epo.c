@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* gnt-cluster epo: in an emergency, stop the instances of nodes in order, then
  * switch the nodes off by their out-of-band programs; and switch all on again.
- * Whether a node is up is asked of the master. */
+ * The watcher is paused as long as it would start what was stopped.  Whether a
+ * node is up is asked of the master. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#include "cli/cluster/epo_pause.h"
 #include "cli/frame/cli_job.h"
 #include "cli/frame/cli_opts.h"
 #include "cli/frame/cli_text.h"
@@ -29,6 +31,7 @@ struct epo {
 	bool on;
 	json_t *all;	   /* names of the nodes to be switched */
 	json_t *nodes;	   /* of those that have to be switched */
+	json_t *staying;   /* of those that nobody switches off */
 	json_t *instances; /* {name: {node: true}} */
 };
 
@@ -36,6 +39,7 @@ static void epo_done(struct epo *e)
 {
 	json_decref(e->all);
 	json_decref(e->nodes);
+	json_decref(e->staying);
 	json_decref(e->instances);
 }
 
@@ -110,6 +114,8 @@ static int sort_out(struct epo *e, const json_t *row)
 			node);
 		return -1;
 	}
+	if (master || json_is_null(powered))
+		json_array_append_new(e->staying, json_string(node));
 	if (master)
 		printf("The master node %s stays on; power it off by hand "
 		       "when this has ended\n",
@@ -123,6 +129,42 @@ static int sort_out(struct epo *e, const json_t *row)
 		       node);
 	else if (!offline || json_is_true(powered))
 		json_array_append_new(e->nodes, json_string(node));
+	return 0;
+}
+
+/* Off: one that is marked offline is none to stop.  On: those that shall run
+ * are started. */
+static bool is_meant(const struct epo *e, const char *admin_state)
+{
+	return e->on ? str_eq(admin_state, "up")
+		     : !str_eq(admin_state, "offline");
+}
+
+/* Leave out instances by their state. */
+static int choose_instances(struct epo *e, struct error *err)
+{
+	auto_json json_t *names = json_array(), *rows = NULL;
+	const char *name;
+	json_t *nodes;
+
+	json_object_foreach (e->instances, name, nodes)
+		json_array_append_new(names, json_string(name));
+	if (json_array_size(names) == 0)
+		return 0; /* no names would mean all */
+	rows = cli_call(
+		e->cli, "QueryInstances",
+		json_make("[O, [s, s], b]", names, "name", "admin_state", 0),
+		err);
+	if (rows == NULL)
+		return -1;
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
+
+		if (!is_meant(e, json_string_value(json_array_get(row, 1))))
+			json_object_del(
+				e->instances,
+				json_string_value(json_array_get(row, 0)));
+	}
 	return 0;
 }
 
@@ -142,6 +184,8 @@ static int look(struct epo *e, struct error *err)
 	for (size_t i = 0; i < json_array_size(rows); i++)
 		if (sort_out(e, json_array_get(rows, i)) < 0)
 			return 0;
+	if (choose_instances(e, err) < 0)
+		return -1;
 	json_to_strv(e->all, &all);
 	list = strv_join(&all, ", ");
 	return cli_ask(e->cli, NULL, "Emergency power %s of the nodes %s?",
@@ -222,6 +266,21 @@ static void add_job(struct epo *e, struct cli_jobs *jobs, const char *name)
 
 /* --- off --- */
 
+/* The watcher does not find the instances of nodes that are off, so it pauses
+ * only for those that stay on. */
+static int all_off(struct epo *e, struct error *err)
+{
+	auto_json json_t *off = json_array();
+
+	for (size_t i = 0; i < json_array_size(e->all); i++) {
+		json_t *node = json_array_get(e->all, i);
+
+		if (!json_array_has_str(e->staying, json_string_value(node)))
+			json_array_append(off, node);
+	}
+	return epo_pause_end(e->cli, off, err) < 0 ? -1 : CLI_OK;
+}
+
 static int power_off(struct epo *e, struct error *err)
 {
 	auto_jobs struct cli_jobs jobs = {0};
@@ -229,6 +288,8 @@ static int power_off(struct epo *e, struct error *err)
 	json_t *nodes;
 	int rc;
 
+	if (epo_pause_begin(e->cli, e->all, err) < 0)
+		return -1;
 	json_object_foreach (e->instances, name, nodes)
 		add_job(e, &jobs, name);
 	rc = run_jobs(e, &jobs, err);
@@ -237,10 +298,13 @@ static int power_off(struct epo *e, struct error *err)
 				"manually before continuing\n");
 	if (rc <= 0)
 		return rc < 0 ? -1 : CLI_FAILURE;
-	if (json_array_size(e->nodes) == 0)
-		return CLI_OK;
-	rc = set_power(e, err);
-	return rc < 0 ? -1 : rc > 0 ? CLI_FAILURE : CLI_OK;
+	if (json_array_size(e->nodes) > 0)
+		rc = set_power(e, err);
+	else
+		rc = 0;
+	if (rc != 0)
+		return rc < 0 ? -1 : CLI_FAILURE;
+	return all_off(e, err);
 }
 
 /* --- on --- */
@@ -340,13 +404,15 @@ static int await_nodes(struct epo *e, struct error *err)
 static int power_on(struct epo *e, struct error *err)
 {
 	int failed = json_array_size(e->nodes) == 0 ? 0 : set_power(e, err);
+	int rc;
 
 	if (failed < 0)
 		return -1;
 	if (failed > 0)
 		fprintf(stderr, "Not all nodes seem to get back up, "
 				"investigate and start manually if needed\n");
-	return await_nodes(e, err);
+	rc = await_nodes(e, err);
+	return rc < 0 || epo_pause_end(e->cli, e->all, err) < 0 ? -1 : rc;
 }
 
 static int epo(struct cli *cli, struct error *err)
@@ -356,6 +422,7 @@ static int epo(struct cli *cli, struct error *err)
 		.on = cli_given(cli, &OPT_EPO_ON),
 		.all = json_array(),
 		.nodes = json_array(),
+		.staying = json_array(),
 		.instances = json_object(),
 	};
 	bool all = cli_given(cli, &OPT_EPO_ALL);

@@ -624,7 +624,7 @@ int bootstrap_forget(const struct paths *p, struct error *err)
 		PATH_HMAC_KEY,	   PATH_CLUSTER_DOMAIN_SECRET,
 		PATH_KNOWN_HOSTS,  PATH_WATCHER_PAUSE,
 		PATH_SPICE_PEM,	   PATH_SPICE_CA_PEM,
-		PATH_SSH_PUB_KEYS,
+		PATH_SSH_PUB_KEYS, PATH_EPO_PAUSE,
 	};
 	auto_free char *damaged =
 		xprintf("%s" PATHS_DAMAGED_LOG, path(p, PATH_CONSENSUS_DIR));
