@@ -101,14 +101,15 @@ static int64_t ssh_port(struct cli *cli, const json_t *known, struct error *err)
 	return port > 0 ? port : SSH_PORT;
 }
 
-/* The input for join; to be freed. */
-static char *join_message(const struct paths *p, const char *address,
-			  struct error *err)
+/* The input for join on the host that gets this name; to be freed. */
+static char *join_message(const struct paths *p, const char *name,
+			  const char *address, struct error *err)
 {
 	auto_json json_t *secrets = bootstrap_secrets(p, err);
 
 	if (secrets == NULL)
 		return NULL;
+	json_set_str(secrets, "name", name);
 	json_set_str(secrets, "address", address);
 	return json_text(secrets);
 }
@@ -174,7 +175,7 @@ static int prepare(struct cli *cli, const json_t *known, struct error *err)
 	else if (resolve(join.host, address, err) < 0)
 		return -1;
 	port = ssh_port(cli, known, err);
-	message = port < 0 ? NULL : join_message(p, address, err);
+	message = port < 0 ? NULL : join_message(p, join.host, address, err);
 	if (message == NULL)
 		return -1;
 	join.port = (int)port;
@@ -272,7 +273,14 @@ static int check_host(const struct cli *cli, const struct paths *p,
 		      const json_t *message, struct error *err)
 {
 	auto_free char *master = ssconf_read(p, "master_node");
+	const char *name = json_str(message, "name", p->hostname);
 
+	if (!str_eq(name, p->hostname))
+		return error_set(err, ERR_PREREQ, ECODE_ENVIRON,
+				 "This host calls itself '%s', the cluster "
+				 "'%.255s'; both have to be the same "
+				 "(hostnamectl set-hostname %.255s)",
+				 p->hostname, name, name);
 	if (bootstrap_pid(p, DAEMON_MASTERD) != 0 &&
 	    (master == NULL || str_eq(master, p->hostname)))
 		return error_set(err, ERR_PREREQ, ECODE_STATE,

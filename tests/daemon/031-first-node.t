@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # The first node of a cluster on hosts of their own (hosts.sh): which addresses
-# gnt-cluster init takes, and that it leaves none behind.
+# gnt-cluster init takes, and that it leaves none behind.  The second one has to
+# have the name that the cluster gives it.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/hosts.sh"
 hosts_start 2
@@ -61,6 +62,14 @@ is "$(cat "$(root node1)/var/lib/ganeti/ssconf_node_primary_ips")" \
     "node1.example.com 192.0.2.11" "and takes the one that others reach"
 fails "a second init is refused" init cluster.example.com
 like "$out" "already initialised" "for that reason"
+on node2 hostname other
+fails "a host of another name" on node1 gnt-node add node2.example.com
+like "$out" "calls itself 'other'.*hostnamectl set-hostname node2.example.com" \
+    "is told how it gets its own"
+is "$(find "$(root node2)/var/lib/ganeti" -type f)" "" "and gets no secret"
+on node2 hostname node2.example.com
+succeeds "then it joins" on node1 gnt-node add node2.example.com
+on node1 gnt-node remove node2.example.com >/dev/null 2>&1
 has_address() { addresses | grep -q '192\.0\.2\.10/'; }
 succeeds "the address is up" until_true 30 has_address
 succeeds "destroy ends it" on node1 gnt-cluster destroy --yes-do-it
