@@ -317,8 +317,7 @@ static void on_reply(void *arg, const char *text, size_t len,
 			fanout_free(fanout);
 		return;
 	}
-	note_outcome(sent,
-		     text != NULL || err->kind == ERR_EXEC || overtaken);
+	note_outcome(sent, text != NULL || err->kind == ERR_EXEC || overtaken);
 	if (overtaken)
 		set_overtaken(sent, err);
 	else if (text == NULL)

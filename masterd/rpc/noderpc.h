@@ -20,10 +20,10 @@
 /* A call to be sent.  The transport calls on_reply exactly once, from the loop:
  * with the whole answer ([ok, payload] as text), or with NULL and err.  The
  * ecode of err is ECODE_REFUSED when the host refuses the connection,
- * ECODE_FENCED when the node knows a newer term, ECODE_SHUT_OUT when it does not
- * let this one in.  Its kind is ERR_EXEC when the
- * node answers but the call or the answer is not possible (too long, for
- * example); any other error means that the node did not answer. */
+ * ECODE_FENCED when the node knows a newer term, ECODE_SHUT_OUT when it does
+ * not let this one in.  Its kind is ERR_EXEC when the node answers but the call
+ * or the answer is not possible (too long, for example); any other error means
+ * that the node did not answer. */
 struct noderpc_call {
 	const char *node_name;
 	const char *address;
@@ -58,8 +58,8 @@ void noderpc_pass(struct noderpc *r, const struct noderpc_call *call);
 void noderpc_set_term(struct noderpc *r, uint64_t term);
 
 /* fenced() is called once, from the loop, when a node says that it knows a
- * newer term than ours.  From then on each call fails with ECODE_FENCED.  A call
- * that went out with a former term of ours fails alone. */
+ * newer term than ours.  From then on each call fails with ECODE_FENCED.  A
+ * call that went out with a former term of ours fails alone. */
 void noderpc_set_fenced(struct noderpc *r,
 			void (*fenced)(void *arg, const struct error *err),
 			void *arg);
