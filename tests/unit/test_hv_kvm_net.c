@@ -189,6 +189,7 @@ Test(hv_kvm_net, the_script_sees_what_ganetis_does)
 struct job {
 	const struct paths *p;
 	const struct kvm_nic *nic;
+	const json_t *notes;
 	int rc;
 };
 
@@ -203,9 +204,16 @@ static void down_task(void *arg)
 {
 	struct job *j = arg;
 	auto_json json_t *nics = json_make("[O]", j->nic->nic);
-	auto_json json_t *taps = json_make("{s:s}", "nic0", j->nic->tap);
 
-	kvm_net_down(nics, taps);
+	kvm_net_down(nics, j->notes);
+}
+
+static void net_down(const struct kvm_nic *nic, const json_t *notes)
+{
+	struct job j = {.nic = nic, .notes = notes};
+
+	task_spawn("down", down_task, &j);
+	test_run_tasks();
 }
 
 static int net_up(const struct paths *p, const struct kvm_nic *nic)
@@ -293,7 +301,7 @@ Test(hv_kvm_net, a_routed_device_has_its_route_and_rule_once)
 		json_make("{s:s, s:{s:s, s:s}}", "ip", "192.0.2.7", "nicparams",
 			  "mode", "routed", "link", "100");
 	struct kvm_nic n = {.nic = nic};
-	struct job j = {.nic = &n};
+	auto_json json_t *notes = json_object();
 	auto_free char *route = NULL, *rules = NULL, *after = NULL;
 	const char *first;
 
@@ -309,11 +317,46 @@ Test(hv_kvm_net, a_routed_device_has_its_route_and_rule_once)
 	has(rules, "iif tap0 lookup 100");
 	first = strstr(rules, "iif tap0");
 	cr_expect_null(strstr(first + 1, "iif tap0"), "%s", rules);
-	task_spawn("down", down_task, &j);
-	test_run_tasks();
+	kvm_net_note(notes, "nic0", tap.name);
+	net_down(&n, notes);
 	after = PRINTED("ip", "rule");
 	cr_expect_null(strstr(after, "tap0"), "%s", after);
 	kvm_tap_close(&tap);
+	test_root_destroy(&root);
+}
+
+/* The kernel gives a free name to the next device. */
+Test(hv_kvm_net, what_another_device_of_its_name_has_stays)
+{
+	struct test_root root;
+	struct kvm_tap tap;
+	auto_json json_t *nic =
+		json_make("{s:s, s:{s:s, s:s}}", "ip", "192.0.2.7", "nicparams",
+			  "mode", "routed", "link", "100");
+	struct kvm_nic n = {.nic = nic};
+	auto_json json_t *dead = json_object(), *alive = json_object();
+	auto_free char *rules = NULL, *after = NULL;
+
+	own_node();
+	test_root_create(&root);
+	tap = tap_of("{}");
+	kvm_net_note(dead, "nic0", tap.name);
+	kvm_tap_close(&tap);
+	tap = tap_of("{}");
+	cr_assert_str_eq(tap.name,
+			 json_str(json_get(dead, "taps"), "nic0", ""));
+	kvm_net_note(alive, "nic0", tap.name);
+	n.tap = tap.name;
+	cr_assert_eq(net_up(root.paths, &n), 0, "%s", err.text);
+	net_down(&n, dead);
+	json_object_del(dead, "tap_indexes");
+	net_down(&n, dead);
+	rules = PRINTED("ip", "rule");
+	has(rules, "iif tap0 lookup 100");
+	kvm_tap_close(&tap);
+	net_down(&n, alive);
+	after = PRINTED("ip", "rule");
+	cr_expect_null(strstr(after, "tap0"), "%s", after);
 	test_root_destroy(&root);
 }
 

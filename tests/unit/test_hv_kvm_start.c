@@ -193,6 +193,7 @@ Test(hv_kvm_start, nics_are_in_the_bridge_as_long_as_it_runs)
 	expect_ports(2);
 	notes = kvm_read_notes(paths, "web1");
 	cr_expect_eq(json_object_size(json_get(notes, "taps")), 2);
+	cr_expect_eq(json_object_size(json_get(notes, "tap_indexes")), 2);
 	filters = ask("query-rx-filter", NULL);
 	cr_expect_eq(json_array_size(filters), 2);
 	end(instance);

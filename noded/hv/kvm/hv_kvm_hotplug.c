@@ -91,7 +91,7 @@ static WAITS int add_tap(const struct plugging *g, const struct kvm_tap *tap,
 	vhost_fds = give_fds(g, "vhost", tap->vhost, tap->n_vhost, err);
 	if (vhost_fds == NULL)
 		return -1;
-	json_set_str(g->taps, g->id, tap->name);
+	kvm_net_note(g->notes, g->id, tap->name);
 	return command(
 		g, "netdev_add",
 		kvm_netdev(g->id, fds, tap->n_vhost > 0 ? vhost_fds : NULL),
@@ -215,7 +215,7 @@ static WAITS void disconnect(const struct plugging *g)
 {
 	auto_json json_t *nics = json_make("[O]", g->plug->device);
 
-	kvm_net_down(nics, g->taps);
+	kvm_net_down(nics, g->notes);
 	json_object_del(g->taps, g->id);
 }
 

@@ -442,17 +442,41 @@ int kvm_net_up(const struct paths *p, const struct kvm_nic *n,
 		      : 0;
 }
 
-void kvm_net_down(const json_t *nics, const json_t *taps)
+static void note(json_t *notes, const char *key, const char *id,
+		 json_t *value STEALS)
+{
+	if (json_get(notes, key) == NULL)
+		json_object_set_new(notes, key, json_object());
+	json_object_set_new(json_object_get(notes, key), id, value);
+}
+
+void kvm_net_note(json_t *notes, const char *id, const char *tap)
+{
+	note(notes, "taps", id, json_string(tap));
+	note(notes, "tap_indexes", id, json_integer(if_nametoindex(tap)));
+}
+
+/* Whether a device of that name is there which is not the noted one.  That one
+ * may still be there: QEMU has not let go of it yet, or was never started. */
+static bool is_anothers(const json_t *notes, const char *id, const char *tap)
+{
+	int64_t index = if_nametoindex(tap);
+
+	return index != 0 &&
+	       index != json_int(json_get(notes, "tap_indexes"), id, 0);
+}
+
+void kvm_net_down(const json_t *nics, const json_t *notes)
 {
 	for (size_t i = 0; i < json_array_size(nics); i++) {
 		const json_t *nic = json_array_get(nics, i);
 		auto_free char *id = kvm_device_id("nic", nic, i);
-		const char *tap = json_str(taps, id, "");
+		const char *tap = json_str(json_get(notes, "taps"), id, "");
 		const char *const argv[] = {"ovs-vsctl", "--if-exists",
 					    "del-port", tap, NULL};
 		struct error err;
 
-		if (*tap == '\0')
+		if (*tap == '\0' || is_anothers(notes, id, tap))
 			continue;
 		if (has_mode(nic, "routed"))
 			remove_rules(tap);

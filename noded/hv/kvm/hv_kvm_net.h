@@ -24,9 +24,14 @@ struct kvm_nic {
 WAITS int kvm_net_up(const struct paths *p, const struct kvm_nic *nic,
 		     struct error *err);
 
-/* Remove settings that do not vanish with the device.  taps: {id: name}, as
- * noted; nics: the NICs that were connected. */
-WAITS void kvm_net_down(const json_t *nics, const json_t *taps);
+/* Note the device of the NIC with this id: its name, and its number, which no
+ * other device gets; the device is there. */
+void kvm_net_note(json_t *notes, const char *id, const char *tap);
+
+/* Remove settings that do not vanish with the device; nics: those that were
+ * connected, notes: of kvm_net_note().  The kernel gives a name away again:
+ * what a device with another number has is left alone. */
+WAITS void kvm_net_down(const json_t *nics, const json_t *notes);
 
 /* Whether it is connected only at the end of a migration: only one node may
  * have the route. */

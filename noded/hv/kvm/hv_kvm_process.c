@@ -117,7 +117,7 @@ void kvm_cleanup(const struct paths *p, const char *name)
 	if (kvm_running_pid(p, name) != 0)
 		return;
 	notes = kvm_read_notes(p, name);
-	kvm_net_down(json_get(notes, "nics"), json_get(notes, "taps"));
+	kvm_net_down(json_get(notes, "nics"), notes);
 	kvm_user_release(p, name, json_int(notes, "uid", 0));
 	kvm_remove_keys(p, name);
 	kvm_remove_chroot(p, name);

@@ -55,18 +55,17 @@ static json_t *guest_params(const json_t *hvparams)
 	return seen;
 }
 
-/* The devices of the NICs, {id: name}. */
-static json_t *tap_names(const json_t *nics, const struct kvm_taps *taps)
+/* The devices of the NICs. */
+static void note_taps(json_t *notes, const json_t *nics,
+		      const struct kvm_taps *taps)
 {
-	json_t *names = json_object();
-
+	json_object_set_new(notes, "taps", json_object());
 	for (size_t i = 0; i < taps->n; i++) {
 		auto_free char *id =
 			kvm_device_id("nic", json_array_get(nics, i), i);
 
-		json_set_str(names, id, taps->items[i].name);
+		kvm_net_note(notes, id, taps->items[i].name);
 	}
-	return names;
 }
 
 /* Which disks it has, {id: mark}. */
@@ -100,7 +99,7 @@ static int note_start(const struct paths *p, const json_t *instance,
 	json_set_int(notes, "uid", uid);
 	json_set_bool(notes, "confined",
 		      kvm_is_confined(json_get(instance, "hvparams")));
-	json_object_set_new(notes, "taps", tap_names(nics, start->taps));
+	note_taps(notes, nics, start->taps);
 	json_object_set_new(notes, "nics",
 			    nics == NULL ? json_array() : json_incref(nics));
 	return kvm_write_notes(p, json_str(instance, "name", ""), notes, err);
