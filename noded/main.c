@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* gantry-noded: options, start and end.  What it serves is in calls.h. */
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "gantry-config.h"
 #include "lib/base/array.h"
@@ -17,6 +19,8 @@
 #include "noded/access/server.h"
 #include "noded/core/noded.h"
 #include "noded/core/relay.h"
+
+#define RUN_DIR_MODE 0755
 
 static const char usage[] =
 	"Usage: gantry-noded [options]\n"
@@ -160,6 +164,21 @@ static int find_address(struct noded *n, const char *bind, struct error *err)
 			 n->paths->hostname);
 }
 
+/* The states of instances are there for everybody, whatever our umask. */
+static int open_run_dir(const struct paths *p, struct error *err)
+{
+	const char *dir = path(p, PATH_RUN_DIR);
+	struct stat st;
+
+	if (stat(dir, &st) == 0 &&
+	    ((st.st_mode & RUN_DIR_MODE) == RUN_DIR_MODE ||
+	     chmod(dir, (st.st_mode & 07777) | RUN_DIR_MODE) == 0))
+		return 0;
+	return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
+			 "Cannot open the folder %s to everybody: %s", dir,
+			 strerror(errno));
+}
+
 static int make_folders(const struct paths *p, struct error *err)
 {
 	static const enum path_id folders[] = {PATH_DATA_DIR, PATH_RUN_DIR,
@@ -171,6 +190,7 @@ static int make_folders(const struct paths *p, struct error *err)
 			return -1;
 	if (fs_mkdirs(path(p, PATH_DATA_DIR), 0755, err) < 0 ||
 	    fs_mkdirs(path(p, PATH_RUN_DIR), 0775, err) < 0 ||
+	    open_run_dir(p, err) < 0 ||
 	    fs_mkdirs(path(p, PATH_LOG_DIR), 0770, err) < 0)
 		return -1;
 	return 0;

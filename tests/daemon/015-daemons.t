@@ -35,8 +35,11 @@ mkdir -p "$host"
 fails "a node daemon that does not know its address" lonely gantry-noded
 like "$out" 'address of node host.example.com is not known .*give one with --bind' \
     "does not start"
+umask 027 # as its unit has it
 fails "nor one without a certificate" lonely gantry-noded --bind 127.0.0.1
 like "$out" 'There is no cluster certificate .*has to be set up by' "which it names"
+umask 022
+is "$(stat -c %a "$host/var/run/ganeti")" 755 "everybody may look for states of instances"
 is "$(status_of lonely gantry-masterd)" 5 "for a master daemon there is no cluster, as Ganeti's status says"
 is "$(GANETI_ROOTDIR='' GANETI_HOSTNAME=../x status_of gantry-noded)" 1 \
     "a name that leads elsewhere is none"
