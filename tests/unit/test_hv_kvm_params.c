@@ -239,6 +239,16 @@ static char *effect(const struct row *row)
 	}
 }
 
+Test(hv_kvm_params, an_address_of_ipv6_is_told_from_the_port)
+{
+	auto_json json_t *instance = instance_of("{'migration_port': 8103}");
+	auto_free char *six = kvm_migration_uri(instance, "fd00::2");
+	auto_free char *four = kvm_migration_uri(instance, "192.0.2.2");
+
+	cr_expect_str_eq(six, "tcp:[fd00::2]:8103");
+	cr_expect_str_eq(four, "tcp:192.0.2.2:8103");
+}
+
 Test(hv_kvm_params, each_does_what_it_says)
 {
 	auto_free char *bare = line_of("{}");

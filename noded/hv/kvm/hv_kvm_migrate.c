@@ -45,7 +45,9 @@ char *kvm_migration_info(const struct paths *p, const json_t *instance,
 
 char *kvm_migration_uri(const json_t *instance, const char *target)
 {
-	return xprintf("tcp:%s:%jd", target,
+	bool six = strchr(target, ':') != NULL;
+
+	return xprintf("tcp:%s%s%s:%jd", six ? "[" : "", target, six ? "]" : "",
 		       (intmax_t)json_int(json_get(instance, "hvparams"),
 					  "migration_port", 8102));
 }
