@@ -56,15 +56,34 @@ Test(nodes, get_one_role_or_ability_at_a_time)
 	expect(op, "more than one state");
 }
 
-Test(nodes, a_second_network_begins_with_the_master_by_force)
+static json_t *second_address(const char *node, const char *ip)
 {
-	json_t *op = json_make("{s:s, s:s, s:s}", "OP_ID", "OP_NODE_SET_PARAMS",
-			       "node_name", s.nodes[0].name, "secondary_ip",
-			       "198.51.100.77");
+	return json_make("{s:s, s:s, s:s}", "OP_ID", "OP_NODE_SET_PARAMS",
+			 "node_name", node, "secondary_ip", ip);
+}
 
-	expect(json_copy(op), "wrong_input");
+static void second_of_master(const char *ip)
+{
+	json_t *op = second_address(s.nodes[0].name, ip);
+
 	json_set_bool(op, "force", true);
 	expect(op, "success");
+}
+
+Test(nodes, a_second_network_begins_with_the_master_by_force)
+{
+	expect(second_address(s.nodes[0].name, "198.51.100.77"), "wrong_input");
+	second_of_master("198.51.100.77");
+}
+
+/* The primary addresses are of the other one here. */
+Test(nodes, a_second_network_has_any_family_but_one)
+{
+	second_of_master("fd00::1");
+	expect(second_address(NODE2, "fd00::2"), "success");
+	expect(second_address(NODE2, "198.51.100.2"), "wrong_input");
+	expect(second_address(NODE2, "fd00::2::2"), "wrong_input");
+	expect(node_add("node9.example.com", "fd00::9", false), "wrong_input");
 }
 
 static const json_t *node(const char *name)

@@ -204,8 +204,8 @@ static WAITS int set_addresses(struct lu *lu, struct error *err)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Readded node doesn't have the same IP "
 				 "address configuration as before");
-	if (node_check_address(lu->m->config, a->uuid, ip, err) < 0 ||
-	    node_check_address(lu->m->config, a->uuid, sip, err) < 0 ||
+	if (node_check_primary(lu->m->config, a->uuid, ip, err) < 0 ||
+	    node_check_secondary(lu->m->config, a->uuid, sip, err) < 0 ||
 	    node_check_homing(lu->m->config, ip, sip, err) < 0)
 		return -1;
 	node_set_primary_ip(a->node, ip);
@@ -324,7 +324,7 @@ static int check_again(struct lu *lu, struct error *err)
 		return error_set(err, ERR_PREREQ, ECODE_EXISTS,
 				 "Node %s is already in the configuration",
 				 op->node_name);
-	return node_check_address(lu->m->config, a->uuid,
+	return node_check_primary(lu->m->config, a->uuid,
 				  node_primary_ip(a->node), err);
 }
 

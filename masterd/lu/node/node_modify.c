@@ -232,8 +232,8 @@ static int set_secondary_ip(struct lu *lu, struct error *err)
 
 	if (op->secondary_ip == NULL)
 		return 0;
-	if (node_check_address(lu->m->config, uuid_of(n), op->secondary_ip,
-			       err) < 0 ||
+	if (node_check_secondary(lu->m->config, uuid_of(n), op->secondary_ip,
+				 err) < 0 ||
 	    (!(op->force && config_is_master(lu->m->config, uuid_of(n))) &&
 	     node_check_homing(lu->m->config, node_primary_ip(n->node),
 			       op->secondary_ip, err) < 0))

@@ -35,20 +35,19 @@ int node_change_ndparams(json_t *node, const json_t *changes, struct error *err)
 	return node_state_set_ndparams(node, changes, err);
 }
 
-int node_check_address(const struct config *c, const char *node_uuid,
-		       const char *address, struct error *err)
+static bool is_address(int family, const char *text)
 {
-	int family = cluster_primary_ip_family(config_cluster(c)) == AF_IPV6
-			     ? AF_INET6
-			     : AF_INET;
 	unsigned char bytes[sizeof(struct in6_addr)];
+
+	return inet_pton(family, text, bytes) == 1;
+}
+
+static int check_unused(const struct config *c, const char *node_uuid,
+			const char *address, struct error *err)
+{
 	const char *uuid;
 	json_t *node;
 
-	if (inet_pton(family, address, bytes) != 1)
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "'%s' is not a valid IPv%d address", address,
-				 family == AF_INET ? 4 : 6);
 	json_object_foreach (json_unconst(config_all(c, CONFIG_NODE)), uuid,
 			     node) {
 		if (str_eq(uuid, node_uuid) ||
@@ -63,15 +62,54 @@ int node_check_address(const struct config *c, const char *node_uuid,
 	return 0;
 }
 
+int node_check_primary(const struct config *c, const char *node_uuid,
+		       const char *address, struct error *err)
+{
+	int family = cluster_primary_ip_family(config_cluster(c)) == AF_IPV6
+			     ? AF_INET6
+			     : AF_INET;
+
+	if (!is_address(family, address))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "'%s' is not a valid IPv%d address", address,
+				 family == AF_INET ? 4 : 6);
+	return check_unused(c, node_uuid, address, err);
+}
+
+int node_check_secondary(const struct config *c, const char *node_uuid,
+			 const char *address, struct error *err)
+{
+	if (!is_address(AF_INET, address) && !is_address(AF_INET6, address))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "'%s' is not a valid IP address", address);
+	return check_unused(c, node_uuid, address, err);
+}
+
+/* DRBD connects two addresses of one family. */
+static int check_family(const char *master_ip, const char *secondary_ip,
+			struct error *err)
+{
+	bool four = is_address(AF_INET, master_ip);
+
+	if (four == is_address(AF_INET, secondary_ip))
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "The secondary ip of the master (%s) is of IPv%d, so "
+			 "%s can't be a node's",
+			 master_ip, four ? 4 : 6, secondary_ip);
+}
+
 int node_check_homing(const struct config *c, const char *primary_ip,
 		      const char *secondary_ip, struct error *err)
 {
 	const json_t *master = config_master(c);
-	bool single = str_eq(node_primary_ip_or(master, NULL),
-			     node_secondary_ip_or(master, NULL));
+	const char *master_sip = node_secondary_ip_or(master, NULL);
+	bool single = str_eq(node_primary_ip_or(master, NULL), master_sip);
 
 	if (single == str_eq(primary_ip, secondary_ip))
-		return 0;
+		return single || master_sip == NULL
+			       ? 0
+			       : check_family(master_sip, secondary_ip, err);
 	if (single)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "The master has no secondary ip but the node "

@@ -13,13 +13,15 @@ int node_state_set_ndparams(json_t *object, const json_t *changes,
 int node_change_ndparams(json_t *node, const json_t *changes,
 			 struct error *err);
 
-/* ERR_PREREQ unless it is an address of the cluster's family that no other node
- * has. */
-int node_check_address(const struct config *c, const char *node_uuid,
+/* ERR_PREREQ unless it is an address that no other node has, a primary one of
+ * the cluster's family, a secondary one of any. */
+int node_check_primary(const struct config *c, const char *node_uuid,
 		       const char *address, struct error *err);
+int node_check_secondary(const struct config *c, const char *node_uuid,
+			 const char *address, struct error *err);
 
-/* Either all nodes have a second network or none: ERR_PREREQ when the node
- * differs from the master. */
+/* Either all nodes have a second network, of one family, or none: ERR_PREREQ
+ * when the node differs from the master. */
 int node_check_homing(const struct config *c, const char *primary_ip,
 		      const char *secondary_ip, struct error *err);
 
