@@ -293,6 +293,37 @@ Test(hv_kvm_net, a_bridged_device_is_in_the_bridge)
 	test_root_destroy(&root);
 }
 
+/* The kind decides, not the name: a container's end has any. */
+Test(hv_kvm_net, a_vlan_is_for_ports_that_are_no_guests)
+{
+	static const char *const ports[] = {"tapped", "outside", "stacked"};
+	struct kvm_tap guest;
+	auto_free char *lines = NULL;
+
+	own_node();
+	if (mount("sysfs", "/sys", "sysfs", 0, NULL) < 0)
+		cr_skip_test("no devices of our own in /sys");
+	guest = tap_of("{}");
+	free(PRINTED("ip", "link", "set", guest.name, "master", "br0"));
+	free(PRINTED("ip", "link", "add", "tapped", "type", "vxlan", "id", "5",
+		     "dstport", "4789"));
+	free(PRINTED("ip", "netns", "add", "container"));
+	free(PRINTED("ip", "link", "add", "outside", "type", "veth", "peer",
+		     "name", "inside"));
+	free(PRINTED("ip", "link", "set", "inside", "netns", "container"));
+	free(PRINTED("ip", "link", "add", "stacked", "type", "veth", "peer",
+		     "name", "lower"));
+	for (size_t i = 0; i < ARRAY_SIZE(ports); i++)
+		free(PRINTED("ip", "link", "set", ports[i], "master", "br0"));
+	lines = commands_of("{\"nicparams\": {\"mode\": \"bridged\", \"link\": "
+			    "\"br0\", \"vlan\": \".5\"}}");
+	has(lines, "bridge vlan add dev tapped vid 5 master\n");
+	has(lines, "bridge vlan add dev stacked vid 5 master\n");
+	cr_expect_null(strstr(lines, "dev outside"), "%s", lines);
+	cr_expect_null(strstr(lines, "dev tap0"), "%s", lines);
+	kvm_tap_close(&guest);
+}
+
 Test(hv_kvm_net, a_routed_device_has_its_route_and_rule_once)
 {
 	struct test_root root;

@@ -6,6 +6,9 @@
 #include "noded/hv/kvm/hv_kvm_net.h"
 
 #include <fcntl.h>
+#include <linux/ethtool.h>
+#include <linux/rtnetlink.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,6 +30,8 @@
 #define VLANS_MAX 64
 /* Rules that an earlier device with this name has left. */
 #define STALE_RULES_MAX 16
+/* What the kernel tells about a device. */
+#define LINK_MAX_LEN 16384
 
 static const char *nic_param(const struct kvm_nic *n, const char *key)
 {
@@ -172,7 +177,68 @@ static struct vlans read_vlans(const char *vlan)
 	return v;
 }
 
-/* The ports of the bridge that do not belong to instances: they lead to other
+/* The device's own settings: its address, its MTU, its kind. */
+static int ask_device(const char *device, unsigned long what,
+		      struct ifreq *request)
+{
+	auto_close int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (strlen(device) >= IFNAMSIZ)
+		return -1;
+	memcpy(request->ifr_name, device, strlen(device) + 1);
+	return fd < 0 ? -1 : ioctl(fd, what, request);
+}
+
+/* Whether the other end of a veth is in another network, as a container's is;
+ * two bridges of this host may have one between them. */
+static bool leads_elsewhere(const char *device)
+{
+	struct {
+		struct nlmsghdr head;
+		struct ifinfomsg link;
+	} ask = {
+		.head = {.nlmsg_len = sizeof(ask),
+			 .nlmsg_type = RTM_GETLINK,
+			 .nlmsg_flags = NLM_F_REQUEST},
+		.link = {.ifi_index = (int)if_nametoindex(device)},
+	};
+	union {
+		struct nlmsghdr head;
+		char bytes[LINK_MAX_LEN];
+	} answer;
+	auto_close int fd =
+		socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	ssize_t n = -1;
+	size_t len;
+
+	if (fd >= 0 && send(fd, &ask, sizeof(ask), 0) == sizeof(ask))
+		n = recv(fd, &answer, sizeof(answer), MSG_TRUNC);
+	if (n < 0 || n > (ssize_t)sizeof(answer) ||
+	    !NLMSG_OK(&answer.head, (size_t)n) ||
+	    answer.head.nlmsg_type != RTM_NEWLINK)
+		return true;
+	len = IFLA_PAYLOAD(&answer.head);
+	for (struct rtattr *a = IFLA_RTA(NLMSG_DATA(&answer.head));
+	     RTA_OK(a, len); a = RTA_NEXT(a, len))
+		if (a->rta_type == IFLA_LINK_NETNSID)
+			return true;
+	return false;
+}
+
+/* Whether it is the device of a guest, also of one that is not ours: a machine,
+ * a domain of Xen, a container. */
+static bool is_guests(const char *device)
+{
+	struct ethtool_drvinfo info = {.cmd = ETHTOOL_GDRVINFO};
+	struct ifreq request = {.ifr_data = (char *)&info};
+
+	if (ask_device(device, SIOCETHTOOL, &request) < 0)
+		return false;
+	return str_eq(info.driver, "tun") || str_eq(info.driver, "vif") ||
+	       (str_eq(info.driver, "veth") && leads_elsewhere(device));
+}
+
+/* The ports of the bridge that do not belong to guests: they lead to other
  * nodes. */
 static void uplinks(const char *bridge, struct strv *ret)
 {
@@ -183,7 +249,7 @@ static void uplinks(const char *bridge, struct strv *ret)
 	if (fs_list(folder, &ports, &ignored) < 0)
 		return;
 	for (size_t i = 0; i < ports.n; i++)
-		if (!str_starts(ports.items[i], "tap"))
+		if (!is_guests(ports.items[i]))
 			strv_add(ret, ports.items[i]);
 }
 
@@ -324,18 +390,6 @@ static WAITS int run_command(const json_t *words, struct error *err)
 }
 
 /* --- the host --- */
-
-/* The device's own settings: its address, its MTU. */
-static int ask_device(const char *device, unsigned long what,
-		      struct ifreq *request)
-{
-	auto_close int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	if (strlen(device) >= IFNAMSIZ)
-		return -1;
-	memcpy(request->ifr_name, device, strlen(device) + 1);
-	return fd < 0 ? -1 : ioctl(fd, what, request);
-}
 
 static void device_mac(const char *device, char ret[18])
 {
