@@ -126,11 +126,21 @@ tap_point $? "systemd starts one that was killed" || true
 booted kill -STOP "$(daemon)"
 booted kill -CONT "$(daemon)"
 
+masterd() {
+    booted cat /run/ganeti/ganeti-masterd.pid
+}
+unit() {
+    booted systemctl show -P MainPID gantry-masterd
+}
+# As master-failover leaves one.
+booted systemctl stop gantry-masterd
+succeeds "a master daemon that is not systemd's" booted gantry-masterd
 before=$(daemon)
 succeeds "an upgrade" install next
 [ "$(daemon)" != "$before" ]
 tap_point $? "starts the daemons anew" || true
 is "$(active gantry-masterd)" active "also the master"
+is "$(masterd)" "$(unit)" "which is systemd's"
 is "$(guest vm1)" "$pid" "and the guest is the same"
 is "$(booted gnt-instance list --no-headers -o status vm1)" running "and known"
 
@@ -145,9 +155,24 @@ like "$(booted curl -sk https://127.0.0.1:5080/2/info -o /dev/null -w '%{http_co
 like "$(booted systemctl show -p MainPID,StatusText,NotifyAccess gantry-rapi)" \
     "NotifyAccess=main" "it told that it is ready"
 
+# As the node daemon starts one where another node is the master.
+named() { # FROM TO
+    booted sed -i "s/^$1\./$2./" /var/lib/ganeti/ssconf_master_node
+}
+booted systemctl stop gantry-rapi gantry-masterd
+named node1 node2
+succeeds "a master daemon that stands by" booted gantry-masterd --standby
+before=$(masterd)
+succeeds "another version" install new
+fails "ends it, for the node daemon to start it anew" booted kill -0 "$before"
+named node2 node1
+succeeds "a master daemon that is not systemd's" booted gantry-masterd
+before=$(masterd)
+
 succeeds "removed" booted apt-get remove -y -q gantry-client gantry-htools
 is "$(installed 'gantry-*')" "" "all are gone"
 is "$(active gantry-noded)" inactive "the daemons have ended"
+fails "also that one" booted kill -0 "$before"
 succeeds "but not the guest" booted kill -0 "$pid"
 succeeds "nor the configuration" booted test -s /var/lib/ganeti/config.data
 succeeds "installed again" install new
