@@ -86,9 +86,6 @@ for user in gnt-masterd gnt-confd gnt-rapi gnt-metad; do
 done
 like "$(booted man -w gantry-watcher gnt-instance hbal 2>&1 | tr '\n' ' ')" \
     "gantry-watcher.8.*gnt-instance.8.*hbal.1" "and manual pages"
-if booted sh -c 'command -v logrotate' >/dev/null; then
-    succeeds "its rules for logs" booted logrotate -d /etc/logrotate.d/gantry
-fi
 for unit in gantry-noded.service gantry-masterd.service gantry-rapi.service \
     gantry-watcher.service gantry-watcher.timer; do
     is "$(booted systemd-analyze verify "/lib/systemd/system/$unit" 2>&1 |
@@ -100,6 +97,19 @@ is "$(active gantry-noded)" active "the node daemon is systemd's"
 is "$(active gantry-masterd)" active "so is the master daemon"
 like "$(booted sh -c 'cat /var/log/ganeti/node-daemon.log')" "is ready" \
     "its log is where it was"
+# Beside Ganeti's rules, which stay.
+is "$(booted ls /etc/logrotate.d | grep -E '^(00-gantry|ganeti)$' | head -n 1)" \
+    00-gantry "its rules for logs come first"
+if booted sh -c 'command -v logrotate' >/dev/null; then
+    new_log() {
+        booted grep -qs "read its files again" /var/log/ganeti/node-daemon.log
+    }
+    set -- /etc/logrotate.d/00-gantry
+    [ -z "$had" ] || set -- "$@" /etc/logrotate.d/ganeti
+    succeeds "with which logs are turned" booted logrotate -f -s /root/state "$@"
+    succeeds "and begun anew" until_true 20 new_log
+fi
+
 succeeds "a guest" add vm1
 daemon() {
     booted cat /run/ganeti/ganeti-noded.pid
