@@ -330,3 +330,22 @@ int64_t reserve_minor(struct reserve *r, uint64_t job, const char *node_uuid)
 			return minor;
 	}
 }
+
+static bool path_in_use(const struct reserve *r, const char *path)
+{
+	const char *uuid;
+	json_t *disk;
+
+	json_object_foreach (json_unconst(config_all(r->config, CONFIG_DISK)),
+			     uuid, disk)
+		if (str_eq(json_string_value(
+				   json_array_get(disk_logical_id(disk), 1)),
+			   path))
+			return true;
+	return false;
+}
+
+bool reserve_path(struct reserve *r, uint64_t job, const char *path)
+{
+	return !path_in_use(r, path) && take(r, job, "path", path);
+}

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What running jobs have reserved and not yet put into the configuration: MAC
- * addresses, IP addresses, instance names, ports, minors.  A reservation
- * belongs to a job and ends with it. */
+ * addresses, IP addresses, instance names, ports, minors, paths of disks.  A
+ * reservation belongs to a job and ends with it. */
 #ifndef MASTERD_CONFIG_RESERVE_H
 #define MASTERD_CONFIG_RESERVE_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/base/error.h"
@@ -40,6 +41,8 @@ char *reserve_link(const json_t *cluster, const json_t *nic);
 int reserve_port(struct reserve *r, uint64_t job, struct error *err);
 /* Reserve the lowest DRBD minor that nobody has on the node. */
 int64_t reserve_minor(struct reserve *r, uint64_t job, const char *node_uuid);
+/* Reserve this path for a new disk; false if a disk or a job has it. */
+bool reserve_path(struct reserve *r, uint64_t job, const char *path);
 
 /* End all reservations of the job. */
 void reserve_release(struct reserve *r, uint64_t job);

@@ -63,6 +63,8 @@ static json_t *do_disk_create(struct sim_node *n, const json_t *args)
 	if (str_eq(json_str(disk, "dev_type", ""), "drbd") &&
 	    json_array_size(json_get(disk, "children")) == 0)
 		return bad("a mirror of nothing");
+	if (file != NULL && table_get(&n->sim->files, file) != NULL)
+		return bad("the disk exists already");
 	if (file != NULL)
 		table_put(&n->sim->files, file, n);
 	return good(json_ref(json_get(disk, "logical_id")));

@@ -5,6 +5,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/config/config.h"
 #include "masterd/resources/resources.h"
 #include "queue/queue.h"
@@ -129,6 +130,84 @@ Test(modify, a_disk_that_cannot_be_made_leaves_nothing)
 	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
 	expect(op_disk("remove", json_integer(0), json_object()), "success");
 	cr_assert_eq(s.files.n, files);
+}
+
+/* --- disks whose names are made of the instance's --- */
+
+/* An instance that is down with two disks. */
+static void make_on_gluster(void)
+{
+	json_t *op = op_add("web1", NODE2, true);
+
+	expect(json_make("{s:s, s:[s, s], s:{s:[s, s]}}", "OP_ID",
+			 "OP_CLUSTER_SET_PARAMS", "enabled_disk_templates",
+			 "gluster", "diskless", "ipolicy", "disk-templates",
+			 "gluster", "diskless"),
+	       "success");
+	json_set_str(op, "disk_template", "gluster");
+	json_object_set_new(
+		op, "disks",
+		json_make("[{s:i}, {s:i}]", "size", 64, "size", 64));
+	expect(op, "success");
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+}
+
+static json_t *op_add_disk(int i)
+{
+	return op_disk("add", json_integer(i), json_make("{s:i}", "size", 8));
+}
+
+static char *file_of(int number)
+{
+	return xprintf("ganeti/%s.%d", object_uuid(instance("web1")), number);
+}
+
+Test(modify, a_new_disk_takes_the_name_of_no_other)
+{
+	make_on_gluster();
+	expect(op_disk("remove", json_integer(0), json_object()), "success");
+	expect(op_add_disk(-1), "success");
+	expect(op_add_disk(0), "success");
+	expect(op_disk("detach", json_integer(1), json_object()), "success");
+	expect(op_modify("disks",
+			 json_make("[[s, i, {s:i}], [s, i, {s:i}]]", "add", -1,
+				   "size", 8, "add", -1, "size", 8)),
+	       "success");
+	cr_expect_eq(s.files.n, 5);
+}
+
+Test(modify, what_is_in_the_way_of_a_new_disk_stays)
+{
+	auto_free char *file = NULL;
+
+	make_on_gluster();
+	file = file_of(2);
+	table_put(&s.files, file, &s);
+	expect(op_add_disk(-1), "exists already");
+	cr_expect_eq(s.files.n, 3, "it is not the job's");
+	table_remove(&s.files, file);
+}
+
+static void cut_off_who_makes(struct sim *sim)
+{
+	for (size_t i = 0; i < sim->calls->n; i++)
+		if (str_starts(sim->calls->items[i], "blockdev_create"))
+			sim->cut[1][0] = true;
+}
+
+/* It is made, though nobody knows it. */
+Test(modify, a_disk_without_an_answer_leaves_nothing)
+{
+	auto_strv struct strv calls = {0};
+
+	make_on_gluster();
+	s.calls = &calls;
+	s.watch = cut_off_who_makes;
+	expect(op_add_disk(-1), "Can't create disk 2");
+	s.watch = NULL;
+	s.calls = NULL;
+	s.cut[1][0] = false;
+	cr_expect_eq(s.files.n, 2);
 }
 
 Test(modify, devices_are_found_by_number_name_and_uuid)

@@ -123,3 +123,18 @@ Test(reserve, minors_are_free_on_their_node)
 	reserve_release(reserve, 1);
 	cr_assert_eq(reserve_minor(reserve, 3, "here"), 0);
 }
+
+Test(reserve, a_path_is_one_disks)
+{
+	json_t *disk = mirror("here", 1);
+
+	json_object_set_new(disk, "logical_id",
+			    json_make("[s, s]", "loop", "ganeti/u.1"));
+	json_set_str(disk, "dev_type", "gluster");
+	config_put(config, CONFIG_DISK, disk);
+	cr_assert(reserve_path(reserve, 1, "ganeti/u.0"));
+	cr_assert(!reserve_path(reserve, 1, "ganeti/u.0"), "a job's");
+	cr_assert(!reserve_path(reserve, 1, "ganeti/u.1"), "a disk's");
+	reserve_release(reserve, 1);
+	cr_assert(reserve_path(reserve, 2, "ganeti/u.0"));
+}

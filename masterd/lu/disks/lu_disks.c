@@ -290,7 +290,7 @@ int disks_create_one(struct lu *lu, const json_t *inst, const json_t *disk,
 		return -1;
 	if (create_device(lu, inst, node, one, i, &began, err) == 0)
 		return 0;
-	if (began && !lu->run->killed)
+	if ((began || err->kind == ERR_RPC) && !lu->run->killed)
 		remove_device(lu, node, one, i);
 	return -1;
 }

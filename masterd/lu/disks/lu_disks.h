@@ -31,8 +31,9 @@ struct new_disk {
 json_t *disks_new(struct lu *lu, const struct new_disk *new,
 		  const json_t *wanted, size_t i, struct error *err);
 
-/* Make the device of one disk on the primary; remove one: a failure is a
- * warning and -1. */
+/* Make the device of one disk, whose names are new, on the primary; after a
+ * failure nothing of it is left, and what was in the way is left alone.  Remove
+ * one: a failure is a warning and -1. */
 WAITS int disks_create_one(struct lu *lu, const json_t *inst,
 			   const json_t *disk, size_t i, struct error *err);
 WAITS int disks_remove_one(struct lu *lu, const json_t *inst,

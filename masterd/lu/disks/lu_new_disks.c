@@ -51,13 +51,23 @@ static json_t *id_of_file(struct lu *lu, const struct new_disk *new,
 			 json_sprintf("%s/%s", new->folder, name));
 }
 
+/* The lowest number that no disk has.  It is not the disk's index: when a disk
+ * is removed or put in front, the others keep their numbers, and a disk that
+ * was detached has one as well. */
 static json_t *id_of_instance(struct lu *lu, const struct new_disk *new,
 			      const json_t *wanted, size_t i)
 {
-	(void)lu;
+	const char *driver = new->driver == NULL ? "loop" : new->driver;
+
 	(void)wanted;
-	return json_make("[s, o]", new->driver == NULL ? "loop" : new->driver,
-			 json_sprintf("ganeti/%s.%zu", new->instance, i));
+	(void)i;
+	for (size_t number = 0;; number++) {
+		auto_free char *path =
+			xprintf("ganeti/%s.%zu", new->instance, number);
+
+		if (reserve_path(lu->m->reserve, lu->job_id, path))
+			return json_make("[s, s]", driver, path);
+	}
 }
 
 static json_t *id_of_volume(struct lu *lu, const struct new_disk *new,

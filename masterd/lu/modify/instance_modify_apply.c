@@ -69,29 +69,32 @@ static WAITS void take_back(struct lu *lu, size_t n)
 	}
 }
 
+static WAITS int bring_one(struct lu *lu, const json_t *disk, size_t i,
+			   struct error *err)
+{
+	const json_t *inst = modify_of(lu)->inst;
+
+	if (recorded(lu, disk) != NULL)
+		return bring_in(lu, disk, err);
+	disks_say_one(lu, disk, i);
+	if (disks_create_one(lu, inst, disk, i, err) < 0)
+		return -1;
+	if (disks_wipe_one(lu, inst, disk, i, 0, err) == 0)
+		return 0;
+	disks_remove_one(lu, inst, disk, i);
+	return -1;
+}
+
+/* A disk that failed has left nothing. */
 static WAITS int bring_all(struct lu *lu, struct error *err)
 {
 	struct modify *m = modify_of(lu);
 
-	for (size_t i = 0; i < json_array_size(m->disks); i++) {
-		const json_t *disk = json_array_get(m->disks, i);
-		const json_t *before = recorded(lu, disk);
-		int rc = 0;
-
-		if (before == NULL) {
-			disks_say_one(lu, disk, i);
-			rc = disks_create_one(lu, m->inst, disk, i, err);
-			if (rc == 0)
-				rc = disks_wipe_one(lu, m->inst, disk, i, 0,
-						    err);
-		} else {
-			rc = bring_in(lu, disk, err);
-		}
-		if (rc < 0) {
-			take_back(lu, before == NULL ? i + 1 : i);
+	for (size_t i = 0; i < json_array_size(m->disks); i++)
+		if (bring_one(lu, json_array_get(m->disks, i), i, err) < 0) {
+			take_back(lu, i);
 			return -1;
 		}
-	}
 	return 0;
 }
 
