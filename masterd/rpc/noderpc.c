@@ -31,6 +31,7 @@ struct noderpc {
 	void *fill_arg;
 	struct table heard;    /* address -> struct heard */
 	struct list abandoned; /* struct noderpc_fanout */
+	struct cond ended;     /* one of these */
 };
 
 /* How a node was last heard of. */
@@ -53,6 +54,7 @@ struct noderpc_fanout {
 	struct noderpc *rpc;
 	const struct rpc_procedure *procedure; /* of those without their own */
 	bool look, abandoned;
+	uint64_t task; /* whose calls they are */
 	int64_t begin_us;
 	size_t left;
 	struct cond changed;
@@ -65,6 +67,7 @@ struct noderpc *noderpc_create(const struct noderpc_transport *transport)
 
 	r->transport = *transport;
 	list_init(&r->abandoned);
+	cond_init(&r->ended);
 	/* Begin with the present time, so that the numbers are higher than
 	 * those of an earlier object of the same term. */
 	r->n_calls = (uint64_t)clock_wall_us();
@@ -313,8 +316,10 @@ static void on_reply(void *arg, const char *text, size_t len,
 	if (text == NULL && error_is(err, ECODE_FENCED) && !overtaken)
 		note_fenced(sent, err);
 	if (fanout->abandoned) {
-		if (fanout->left == 0)
+		if (fanout->left == 0) {
+			cond_signal(&fanout->rpc->ended);
 			fanout_free(fanout);
+		}
 		return;
 	}
 	note_outcome(sent, text != NULL || err->kind == ERR_EXEC || overtaken);
@@ -421,6 +426,7 @@ static struct noderpc_fanout *fanout_new(struct noderpc *r,
 	f->rpc = r;
 	f->procedure = procedure;
 	f->look = look;
+	f->task = task_number();
 	f->begin_us = clock_mono_us();
 	f->left = n;
 	list_init(&f->link);
@@ -513,6 +519,22 @@ WAITS json_t *noderpc_call_text(struct noderpc *r, const json_t *node,
 				unsigned timeout_ms, struct error *err)
 {
 	return call_node(r, node, rpc_find(procedure), args, timeout_ms, err);
+}
+
+static bool has_abandoned(const struct noderpc *r, uint64_t task)
+{
+	const struct noderpc_fanout *f;
+
+	list_each (f, &r->abandoned, link)
+		if (f->task == task)
+			return true;
+	return false;
+}
+
+WAITS void noderpc_settle(struct noderpc *r, uint64_t task)
+{
+	while (has_abandoned(r, task) && !task_interrupted())
+		cond_wait(&r->ended);
 }
 
 WAITS void noderpc_ask_whose(struct noderpc *r, struct node_result *results,

@@ -90,6 +90,10 @@ WAITS json_t *noderpc_call_text(struct noderpc *r, const json_t *node,
 				const char *procedure, const char *args,
 				unsigned timeout_ms, struct error *err);
 
+/* Wait until no call is on its way any more that this task (task_number()) gave
+ * up when it was interrupted: each is answered or has taken its time limit. */
+WAITS void noderpc_settle(struct noderpc *r, uint64_t task);
+
 struct node_result {
 	json_t *node;		/* set by the caller, a reference of its own */
 	struct rpc_request own; /* zeroed: the common one */

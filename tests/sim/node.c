@@ -179,6 +179,9 @@ static json_t *do_disk_rename(struct sim_node *n, const json_t *args)
 
 		json_object_set(after, "logical_id", json_array_get(pair, 1));
 		to = storage_of(n, after);
+		if (table_get(&n->sim->files, from) == NULL &&
+		    table_get(&n->sim->files, to) != NULL)
+			continue; /* done before */
 		if (table_get(&n->sim->files, from) == NULL ||
 		    table_get(&n->sim->files, to) != NULL)
 			return bad("the volume cannot be renamed");
@@ -608,6 +611,8 @@ json_t *sim_node_answer(struct sim_node *n, const struct sim_call *call,
 		return delay(n, call, ret_ms);
 	if (strcmp(procedure, "blockdev_image") == 0)
 		return image(n, args, ret_ms);
+	if (strcmp(procedure, "blockdev_create") == 0)
+		*ret_ms = n->create_ms;
 	if (strcmp(procedure, "instance_start") == 0)
 		*ret_ms = n->start_ms;
 	if (strcmp(procedure, "instance_shutdown") == 0 ||

@@ -104,16 +104,17 @@ struct sim_node {
 	/* The numbers of its SSH keys, 0 for none, and its authorized_keys. */
 	unsigned ssh_key, ssh_next;
 	char *ssh_authorized;
-	json_t *hook_env;  /* what they were last given */
-	json_t *asked;	   /* of the allocator, last */
-	json_t *told;	   /* it about nodes, then */
-	json_t *made;	   /* the device that it was told to make last */
-	json_t *transfer;  /* options of the last transfer from or to it */
-	json_t *finalized; /* the instance of the last finalize_export */
-	json_t *image;	   /* arguments of the last blockdev_image, */
-	unsigned image_ms; /* which takes so long */
-	unsigned start_ms; /* and instance_start so long, */
-	unsigned stop_ms;  /* and instance_shutdown and _reboot */
+	json_t *hook_env;   /* what they were last given */
+	json_t *asked;	    /* of the allocator, last */
+	json_t *told;	    /* it about nodes, then */
+	json_t *made;	    /* the device that it was told to make last */
+	json_t *transfer;   /* options of the last transfer from or to it */
+	json_t *finalized;  /* the instance of the last finalize_export */
+	json_t *image;	    /* arguments of the last blockdev_image, */
+	unsigned image_ms;  /* which takes so long */
+	unsigned create_ms; /* blockdev_create takes so long, */
+	unsigned start_ms;  /* and instance_start so long, */
+	unsigned stop_ms;   /* and instance_shutdown and _reboot */
 	unsigned n_calls;
 };
 

@@ -239,6 +239,73 @@ Test(kill, a_transfer_is_ended_at_whatever_moment)
 	cr_assert_gt(count_of(&calls, "export_start "), 5);
 }
 
+/* --- mirrored disks --- */
+
+static json_t *op_with_volumes(const char *template)
+{
+	json_t *op = op_add("web1", NODE2, true);
+
+	json_set_str(op, "disk_template", template);
+	json_object_set_new(op, "disks",
+			    json_make("[{s:i}, {s:i}]", "size", 8, "size", 8));
+	json_set_bool(op, "start", false);
+	return op;
+}
+
+/* The names of the templates are those of both lists. */
+static void enable_volumes(void)
+{
+	expect(json_make("{s:s, s:s, s:[s, s], s:{s:[s, s]}}", "OP_ID",
+			 "OP_CLUSTER_SET_PARAMS", "vg_name", "xenvg",
+			 "enabled_disk_templates", "drbd", "plain", "ipolicy",
+			 "disk-templates", "drbd", "plain"),
+	       "success");
+}
+
+/* Nodes, configuration and locks agree. */
+static void expect_whole(int ms)
+{
+	auto_strv struct strv problems = {0};
+	auto_free char *text = NULL;
+
+	sim_check(&s, &problems);
+	text = strv_join(&problems, "; ");
+	cr_assert_eq(problems.n, 0, "%d ms: %s", ms, text);
+}
+
+static json_t *op_convert(const char *template)
+{
+	json_t *op = op_named("OP_INSTANCE_SET_PARAMS", "web1");
+
+	json_set_str(op, "disk_template", template);
+	if (strcmp(template, "drbd") == 0)
+		json_set_str(op, "remote_node", NODE3);
+	return op;
+}
+
+Test(kill, a_conversion_leaves_volumes_or_mirrors_at_whatever_moment)
+{
+	unsigned killed = 0;
+
+	enable_volumes();
+	expect(op_with_volumes("plain"), "success");
+	s.max_delay_ms = 40;
+	for (int ms = 0; ms < 800; ms += 10) {
+		uint64_t id = sim_submit(&s, op_convert("drbd"), NULL);
+
+		sim_run(&s, ms, NULL, NULL);
+		if (strcmp(kill_job(id), "success") != 0)
+			killed++;
+		sim_run(&s, 60000, NULL, NULL);
+		expect_whole(ms);
+		if (strcmp(config_instance_template(s.master->config,
+						    instance("web1")),
+			   "drbd") == 0)
+			expect(op_convert("plain"), "success");
+	}
+	cr_assert_gt(killed, 5);
+}
+
 /* --- removed is what was meant --- */
 
 static json_t *op_remove(const char *name, const char *uuid)

@@ -382,6 +382,77 @@ Test(modify, volumes_stay_where_mirrors_cannot_be_made)
 	expect(op_convert("drbd", NODE3), "success");
 }
 
+/* The volumes of the second disk, of which a plain one has one. */
+static char *second_volume(void)
+{
+	const json_t *disk =
+		config_get(s.master->config, CONFIG_DISK,
+			   json_string_value(json_array_get(
+				   json_get(instance("web1"), "disks"), 1)));
+
+	return sim_volume(s.nodes[0].uuid, disk);
+}
+
+Test(modify, volumes_have_their_names_again_where_one_is_missing)
+{
+	auto_free char *lost = NULL;
+	size_t files;
+
+	make_mirrored();
+	expect(op_convert("plain", NULL), "success");
+	files = s.files.n;
+	lost = second_volume();
+	table_remove(&s.files, lost);
+	expect(op_convert("drbd", NODE3), "cannot be renamed");
+	table_put(&s.files, lost, &s);
+	cr_expect_eq(s.files.n, files);
+	expect(op_convert("drbd", NODE3), "success");
+}
+
+#define N_VOLUMES 6 /* that the conversion makes before the mirrors */
+
+static struct sim_submission other;
+
+/* The disk is full from the first mirror until the undo.  Another job's
+ * change is the first that finds no room in a file: the log has some left. */
+static void fill_the_disk(struct sim *sim)
+{
+	size_t made = 0, undone = 0;
+
+	for (size_t i = 0; i < sim->calls->n; i++) {
+		const char *call = sim->calls->items[i];
+
+		made += str_starts(call, "blockdev_create");
+		undone += str_starts(call, "blockdev_shutdown");
+	}
+	sim->nodes[0].disk.full = made > N_VOLUMES && undone == 0;
+	if (sim->nodes[0].disk.full && other.node == NULL)
+		sim_submission_begin(&other, &sim->nodes[0],
+				     json_make("{s:s, s:s, s:[s]}", "OP_ID",
+					       "OP_TAGS_SET", "kind", "cluster",
+					       "tags", "other"));
+}
+
+Test(modify, volumes_have_their_names_again_where_nothing_can_be_recorded)
+{
+	auto_strv struct strv calls = {0};
+	size_t files;
+
+	make_mirrored();
+	expect(op_convert("plain", NULL), "success");
+	files = s.files.n;
+	s.nodes[2].create_ms = 10000; /* the other job is done meanwhile */
+	s.calls = &calls;
+	s.watch = fill_the_disk;
+	expect(op_convert("drbd", NODE3), "is full");
+	s.watch = NULL;
+	s.calls = NULL;
+	sim_run(&s, 60000, NULL, NULL);
+	cr_expect_str_eq(template_of("web1"), "plain");
+	cr_expect_eq(s.files.n, files);
+	expect(op_convert("drbd", NODE3), "success");
+}
+
 /* --- the state of record --- */
 
 Test(modify, an_instance_that_is_down_keeps_its_memory)

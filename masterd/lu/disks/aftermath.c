@@ -12,74 +12,114 @@
 #include "masterd/lu/frame/lu.h"
 #include "masterd/rpc/noderpc.h"
 
-struct step {
+struct call {
+	struct list link;
 	json_t *node; /* NULL: it is gone */
 	struct rpc_request request;
-	bool may_fail;
+	bool needed; /* by those behind it */
 };
 
 struct aftermath {
 	struct master *m;
-	size_t n;
-	struct step *steps;
+	uint64_t task; /* of the job, whose last calls are waited for; or 0 */
+	struct list calls;
 };
 
-static WAITS int make_call(struct aftermath *a, struct step *s)
+static WAITS bool make(struct master *m, struct call *c)
 {
-	struct rpc_request request = s->request;
+	struct rpc_request request = c->request;
 	auto_json json_t *done = NULL;
 	struct error err;
 
-	if (s->node == NULL || a->m->stopping)
-		return -1;
-	s->request.args = NULL;
-	done = noderpc_call(a->m->rpc, s->node, request, &err);
-	if (done != NULL)
-		return 0;
-	log_warning("What a killed job left cannot be taken back: %s",
-		    err.text);
-	return -1;
+	if (c->node == NULL || m->stopping)
+		return false;
+	c->request.args = NULL;
+	done = noderpc_call(m->rpc, c->node, request, &err);
+	if (done == NULL)
+		log_warning("What a killed job left cannot be taken back: %s",
+			    err.text);
+	return done != NULL;
+}
+
+static void call_free(struct call *c)
+{
+	list_remove(&c->link);
+	json_decref(c->node);
+	json_decref(c->request.args);
+	free(c);
+}
+
+static void aftermath_free(struct aftermath **a)
+{
+	while (!list_empty(&(*a)->calls))
+		call_free(list_first(&(*a)->calls, struct call, link));
+	free(*a);
 }
 
 static WAITS void run(void *arg)
 {
-	auto_free struct aftermath *a = arg;
-	auto_free struct step *steps = a->steps;
+	__attribute__((cleanup(aftermath_free))) struct aftermath *a = arg;
 	bool goes_on = true;
 
-	for (size_t i = 0; i < a->n; i++) {
-		if (goes_on && make_call(a, &steps[i]) < 0)
-			goes_on = steps[i].may_fail;
-		json_decref(steps[i].node);
-		json_decref(steps[i].request.args);
+	if (a->task != 0)
+		noderpc_settle(a->m->rpc, a->task);
+	while (goes_on && !list_empty(&a->calls)) {
+		struct call *c = list_first(&a->calls, struct call, link);
+
+		goes_on = make(a->m, c) || !c->needed;
+		call_free(c);
 	}
 }
 
-void aftermath_calls(struct master *m, const struct aftermath_step *steps,
-		     size_t n)
+static struct aftermath *create(struct master *m, uint64_t task)
 {
 	struct aftermath *a = xalloc(sizeof(*a));
 
-	*a = (struct aftermath){
-		.m = m, .n = n, .steps = xcalloc(n, sizeof(*a->steps))};
-	for (size_t i = 0; i < n; i++) {
-		const json_t *node =
-			config_get(m->config, CONFIG_NODE, steps[i].node_uuid);
+	*a = (struct aftermath){.m = m, .task = task};
+	list_init(&a->calls);
+	return a;
+}
 
-		a->steps[i] = (struct step){.node = json_ref(node),
-					    .request = steps[i].request,
-					    .may_fail = steps[i].may_fail};
-	}
+struct aftermath *aftermath_create(struct master *m)
+{
+	return create(m, task_number());
+}
+
+static void add(struct aftermath *a, const char *node_uuid,
+		struct rpc_request request, bool needed)
+{
+	const json_t *node = config_get(a->m->config, CONFIG_NODE, node_uuid);
+	struct call *c = xalloc(sizeof(*c));
+
+	*c = (struct call){
+		.node = json_ref(node), .request = request, .needed = needed};
+	list_append(&a->calls, &c->link);
+}
+
+void aftermath_add(struct aftermath *a, const char *node_uuid,
+		   struct rpc_request request)
+{
+	add(a, node_uuid, request, false);
+}
+
+void aftermath_add_needed(struct aftermath *a, const char *node_uuid,
+			  struct rpc_request request)
+{
+	add(a, node_uuid, request, true);
+}
+
+void aftermath_begin(struct aftermath *a STEALS)
+{
 	task_spawn("aftermath", run, a);
 }
 
 void aftermath_call(struct master *m, const char *node_uuid,
 		    struct rpc_request request)
 {
-	const struct aftermath_step step = {.node_uuid = node_uuid,
-					    .request = request};
+	struct aftermath *a = create(m, 0);
 
-	aftermath_calls(m, &step, 1);
+	aftermath_add(a, node_uuid, request);
+	aftermath_begin(a);
 }
 
 /* Belongs to the job's task until the job is killed or the call is done; then

@@ -11,6 +11,7 @@
 #include "lib/event/task.h"
 #include "lib/model/rpc/rpc.h"
 
+struct aftermath;
 struct lu;
 struct master;
 
@@ -19,15 +20,16 @@ struct master;
 void aftermath_call(struct master *m, const char *node_uuid,
 		    struct rpc_request request);
 
-/* The same for n calls, each after the answer to the one before it.  One that
- * fails is the last one, unless it may fail. */
-struct aftermath_step {
-	const char *node_uuid;
-	struct rpc_request request;
-	bool may_fail;
-};
-void aftermath_calls(struct master *m, const struct aftermath_step *steps,
-		     size_t n);
+/* The same for several, which are made one after the other, also when one of
+ * them fails, unless that one is needed by those behind it.  Before the first
+ * one the calls are over that the job of the calling task gave up: a node may
+ * still make what is to be removed. */
+struct aftermath *aftermath_create(struct master *m);
+void aftermath_add(struct aftermath *a, const char *node_uuid,
+		   struct rpc_request request);
+void aftermath_add_needed(struct aftermath *a, const char *node_uuid,
+			  struct rpc_request request);
+void aftermath_begin(struct aftermath *a STEALS);
 
 /* Start something on a node that continues there under a name which the node
  * chooses.  Returns the name, to be freed; NULL with err if it was not started.

@@ -54,15 +54,12 @@ static WAITS json_t *wait_there(struct lu *lu, const json_t *info,
 		       err);
 }
 
-static struct aftermath_step end_source(struct lu *lu, bool may_fail)
+static struct rpc_request end_source(struct lu *lu)
 {
 	struct move *m = move_of(lu);
 
-	return (struct aftermath_step){
-		m->source,
-		rpc_instance_finalize_migration_src(
-			inst_rpc(lu, m->inst, NULL, NULL), false, true),
-		may_fail};
+	return rpc_instance_finalize_migration_src(
+		inst_rpc(lu, m->inst, NULL, NULL), false, true);
 }
 
 /* What a killed job cannot call itself, in the order of move_abort().  The
@@ -72,21 +69,19 @@ static void end_later(struct lu *lu, const json_t *info)
 {
 	struct move *m = move_of(lu);
 	const json_t *disks = own(lu)->disks;
-	size_t n = 0;
-	auto_free struct aftermath_step *steps =
-		xcalloc(json_array_size(disks) + 3, sizeof(*steps));
+	struct aftermath *later = aftermath_create(lu->m);
 
-	steps[n++] = end_source(lu, true);
-	steps[n++] = (struct aftermath_step){
-		m->target, rpc_instance_finalize_migration_dst(
-				   inst_rpc(lu, m->inst, NULL, NULL),
-				   json_string_value(info), false)};
-	steps[n++] = end_source(lu, false);
+	aftermath_add(later, m->source, end_source(lu));
+	aftermath_add_needed(later, m->target,
+			     rpc_instance_finalize_migration_dst(
+				     inst_rpc(lu, m->inst, NULL, NULL),
+				     json_string_value(info), false));
+	aftermath_add_needed(later, m->source, end_source(lu));
 	for (size_t i = 0; i < json_array_size(disks); i++)
-		steps[n++] = (struct aftermath_step){
-			m->target, rpc_blockdev_remove(
-					   json_ref(json_array_get(disks, i)))};
-	aftermath_calls(lu->m, steps, n);
+		aftermath_add_needed(later, m->target,
+				     rpc_blockdev_remove(json_ref(
+					     json_array_get(disks, i))));
+	aftermath_begin(later);
 }
 
 /* The instance may have arrived, although the answer that said so was lost:

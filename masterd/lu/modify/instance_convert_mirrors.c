@@ -45,34 +45,40 @@ static WAITS int make(struct lu *lu, const struct conversion *c,
 
 /* A mirror is only stopped: the volumes that were made for it are noted
  * themselves. */
-static WAITS void unmake(struct lu *lu, const char *node, const json_t *disk)
+static struct rpc_request unmake(const json_t *disk)
 {
-	bool stops = template_is_pair(disk_dev_type(disk));
-	struct rpc_request request =
-		stops ? rpc_blockdev_shutdown(json_ref(disk))
-		      : rpc_blockdev_remove(json_ref(disk));
+	return template_is_pair(disk_dev_type(disk))
+		       ? rpc_blockdev_shutdown(json_ref(disk))
+		       : rpc_blockdev_remove(json_ref(disk));
+}
+
+/* A call of an undo: now, or (later not NULL) after the job was killed. */
+static WAITS void undo_call(struct lu *lu, struct aftermath *later,
+			    const char *node, struct rpc_request request,
+			    const char *what)
+{
 	auto_json json_t *done = NULL;
 	struct error err;
 
-	if (lu->run->killed) {
-		aftermath_call(lu->m, node, request);
+	if (later != NULL) {
+		aftermath_add(later, node, request);
 		return;
 	}
 	done = lu_call(lu, node, request, &err);
 	if (done == NULL)
-		lu_warn(lu,
-			"Could not remove a device on node %s, ignoring: %s",
+		lu_warn(lu, "Could not %s on node %s, ignoring: %s", what,
 			lu_node_name(lu, node), err.text);
 }
 
 /* Undo: remove the devices that were made, the last one first. */
-static WAITS void unmake_all(struct lu *lu, const json_t *made)
+static WAITS void unmake_all(struct lu *lu, struct aftermath *later,
+			     const json_t *made)
 {
 	for (size_t i = json_array_size(made); i > 0; i--) {
 		const json_t *one = json_array_get(made, i - 1);
 
-		unmake(lu, json_string_value(json_array_get(one, 0)),
-		       json_array_get(one, 1));
+		undo_call(lu, later, json_string_value(json_array_get(one, 0)),
+			  unmake(json_array_get(one, 1)), "remove a device");
 	}
 }
 
@@ -83,26 +89,43 @@ static const json_t *part(const json_t *mirror, size_t i)
 	return json_array_get(disk_children(mirror), i);
 }
 
-/* The old volumes become the data volumes of the mirrors, or (back) plain
- * disks. */
+/* [a volume, the name that it gets]: the old volumes become the data volumes of
+ * the mirrors, or (back) plain disks. */
+static json_t *names_of(struct lu *lu, const struct conversion *c, size_t i,
+			bool back)
+{
+	const json_t *old = json_array_get(c->old, i);
+	const json_t *data = part(json_array_get(c->disks, i), 0);
+
+	return json_make("[o, O]",
+			 inst_rpc_disk(lu, c->inst, back ? data : old),
+			 disk_logical_id(back ? old : data));
+}
+
 static WAITS int rename_volumes(struct lu *lu, const struct conversion *c,
-				bool back, struct error *err)
+				struct error *err)
 {
 	auto_json json_t *pairs = json_array(), *done = NULL;
 
-	for (size_t i = 0; i < json_array_size(c->old); i++) {
-		const json_t *old = json_array_get(c->old, i);
-		const json_t *data = part(json_array_get(c->disks, i), 0);
-		auto_json json_t *from =
-			inst_rpc_disk(lu, c->inst, back ? data : old);
-
-		json_array_append_new(
-			pairs, json_make("[O, O]", from,
-					 disk_logical_id(back ? old : data)));
-	}
+	for (size_t i = 0; i < json_array_size(c->old); i++)
+		json_array_append_new(pairs, names_of(lu, c, i, false));
 	done = lu_call(lu, inst_primary_node(c->inst),
 		       rpc_blockdev_rename(json_ref(pairs)), err);
 	return done == NULL ? -1 : 0;
+}
+
+/* A volume that has its old name keeps it.  Each is a call of its own, as a
+ * node ends at the first that it cannot rename. */
+static WAITS void rename_back(struct lu *lu, struct aftermath *later,
+			      const struct conversion *c)
+{
+	lu_feedback(lu, "Initializing of DRBD devices failed; renaming back "
+			"original volumes...");
+	for (size_t i = 0; i < json_array_size(c->old); i++)
+		undo_call(lu, later, inst_primary_node(c->inst),
+			  rpc_blockdev_rename(
+				  json_make("[o]", names_of(lu, c, i, true))),
+			  "rename a volume back");
 }
 
 /* Make the missing volumes: metadata on the primary, both on the secondary. */
@@ -138,33 +161,45 @@ static WAITS int make_mirrors(struct lu *lu, const struct conversion *c,
 	return lu_check_killed(lu, err);
 }
 
-static WAITS void rename_back(struct lu *lu, const struct conversion *c)
+/* Whether the old disks are those in the configuration: a change that could not
+ * be written may be in force all the same. */
+static bool are_old(struct lu *lu, const struct conversion *c)
 {
-	struct error err;
+	const json_t *first = json_array_get(c->old, 0);
 
-	lu_feedback(lu, "Initializing of DRBD devices failed; renaming back "
-			"original volumes...");
-	if (rename_volumes(lu, c, true, &err) < 0)
-		lu_warn(lu, "Failed to rename volumes back: %s", err.text);
+	return first == NULL ||
+	       config_get(lu->m->config, CONFIG_DISK, disk_uuid(first)) != NULL;
+}
+
+static WAITS void undo(struct lu *lu, const struct conversion *c,
+		       const json_t *made, bool renames)
+{
+	struct aftermath *later =
+		lu->run->killed ? aftermath_create(lu->m) : NULL;
+
+	unmake_all(lu, later, made);
+	if (renames)
+		rename_back(lu, later, c);
+	if (later != NULL)
+		aftermath_begin(later);
 }
 
 WAITS int convert_mirror_volumes(struct lu *lu, const struct conversion *c,
 				 struct error *err)
 {
 	auto_json json_t *made = json_array();
-	bool renamed = false;
+	bool renames = false;
 
 	if (make_volumes(lu, c, made, err) == 0) {
 		lu_feedback(lu, "Renaming original volumes...");
-		renamed = rename_volumes(lu, c, false, err) == 0;
-		if (renamed && make_mirrors(lu, c, made, err) == 0)
-			return convert_record(lu, c, err) < 0
-				       ? -1
-				       : convert_wait(lu, c, err);
+		renames = true; /* one that fails has perhaps renamed some */
+		if (rename_volumes(lu, c, err) == 0 &&
+		    make_mirrors(lu, c, made, err) == 0 &&
+		    convert_record(lu, c, err) == 0)
+			return convert_wait(lu, c, err);
 	}
-	unmake_all(lu, made);
-	if (renamed)
-		rename_back(lu, c);
+	if (are_old(lu, c))
+		undo(lu, c, made, renames);
 	return -1;
 }
 
