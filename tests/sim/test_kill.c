@@ -306,6 +306,45 @@ Test(kill, a_conversion_leaves_volumes_or_mirrors_at_whatever_moment)
 	cr_assert_gt(killed, 5);
 }
 
+static json_t *op_recreate(void)
+{
+	json_t *op = op_named("OP_INSTANCE_RECREATE_DISKS", "web1");
+
+	json_object_set_new(op, "nodes", json_make("[s, s]", NODE2, NODE3));
+	return op;
+}
+
+static bool has_made(struct sim *sim, void *arg)
+{
+	return count_of(sim->calls, "blockdev_create ") >= *(size_t *)arg;
+}
+
+/* What nodes have answered; the call that the job waits for is anybody's. */
+Test(kill, disks_that_are_made_anew_can_be_made_again)
+{
+	auto_strv struct strv calls = {0};
+	json_t *op = op_with_volumes("drbd");
+	size_t wanted = 5; /* on the second node */
+	uint64_t id;
+
+	enable_volumes();
+	json_set_str(op, "snode", NODE3);
+	expect(op, "success");
+	table_done(&s.files, NULL);
+	s.files = (struct table){0};
+	s.calls = &calls;
+	s.nodes[2].create_ms = 10000;
+	id = sim_submit(&s, op_recreate(), NULL);
+	cr_assert(sim_run(&s, 60000, has_made, &wanted));
+	cr_assert_str_eq(kill_job(id), "error");
+	sim_run(&s, 60000, NULL, NULL);
+	s.calls = NULL;
+	cr_expect_eq(s.files.n, 1);
+	table_done(&s.files, NULL);
+	s.files = (struct table){0};
+	expect(op_recreate(), "success");
+}
+
 /* --- removed is what was meant --- */
 
 static json_t *op_remove(const char *name, const char *uuid)

@@ -266,6 +266,54 @@ Test(mirrors, a_failure_on_the_other_node_leaves_nothing)
 	s.nodes[2].fail_on = NULL;
 }
 
+/* --- made anew --- */
+
+static json_t *op_recreate(void)
+{
+	json_t *op = op_named("OP_INSTANCE_RECREATE_DISKS", "web1");
+
+	json_object_set_new(op, "nodes",
+			    json_make("[s, s]", s.nodes[0].name, NODE2));
+	return op;
+}
+
+/* An instance that is down, whose nodes have lost its disks. */
+static void make_lost(void)
+{
+	json_t *op = op_mirrored("web1", NODE3);
+
+	json_set_bool(op, "start", false);
+	expect(op, "success");
+	table_done(&s.files, NULL);
+	s.files = (struct table){0};
+}
+
+Test(mirrors, half_of_what_was_lost_is_not_made)
+{
+	make_lost();
+	s.nodes[1].fail_on = "blockdev_create";
+	expect(op_recreate(), "told to fail");
+	s.nodes[1].fail_on = NULL;
+	cr_expect_eq(s.files.n, 0);
+	expect(op_recreate(), "success");
+}
+
+Test(mirrors, what_is_in_the_way_of_a_lost_one_stays)
+{
+	auto_free char *name = NULL;
+
+	make_lost();
+	name = sim_volume(
+		s.nodes[1].uuid,
+		json_array_get(json_get(disk("web1", 0), "children"), 1));
+	table_put(&s.files, name, &s);
+	expect(op_recreate(), "exists already");
+	cr_expect_eq(s.files.n, 1);
+	cr_expect_not_null(table_get(&s.files, name));
+	table_remove(&s.files, name);
+	expect(op_recreate(), "success");
+}
+
 Test(mirrors, they_run_and_stop_on_both_nodes)
 {
 	expect(op_mirrored("web1", NODE3), "success");

@@ -122,6 +122,20 @@ void aftermath_call(struct master *m, const char *node_uuid,
 	aftermath_begin(a);
 }
 
+void aftermath_remove(struct master *m, const json_t *made)
+{
+	struct aftermath *a = aftermath_create(m);
+
+	for (size_t i = json_array_size(made); i-- > 0;) {
+		const json_t *one = json_array_get(made, i);
+
+		aftermath_add(
+			a, json_string_value(json_array_get(one, 0)),
+			rpc_blockdev_remove(json_ref(json_array_get(one, 1))));
+	}
+	aftermath_begin(a);
+}
+
 /* Belongs to the job's task until the job is killed or the call is done; then
  * to the other task. */
 struct start {

@@ -30,6 +30,8 @@ void aftermath_add(struct aftermath *a, const char *node_uuid,
 void aftermath_add_needed(struct aftermath *a, const char *node_uuid,
 			  struct rpc_request request);
 void aftermath_begin(struct aftermath *a STEALS);
+/* Remove devices in this way: [[node, device], ...], the last one first. */
+void aftermath_remove(struct master *m, const json_t *made);
 
 /* Start something on a node that continues there under a name which the node
  * chooses.  Returns the name, to be freed; NULL with err if it was not started.

@@ -6,6 +6,7 @@
 #include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
+#include "masterd/lu/disks/aftermath.h"
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/resources/resources.h"
@@ -153,21 +154,26 @@ void disks_say(struct lu *lu, const json_t *inst)
 		disks_say_one(lu, json_array_get(disks, i), i);
 }
 
+/* What a node says that it has made is noted: [[node, device, index], ...] */
 static WAITS int create_one(struct lu *lu, const json_t *inst, const char *node,
-			    const json_t *disk, size_t index, struct error *err)
+			    const json_t *disk, size_t index, json_t *made,
+			    struct error *err)
 {
 	auto_free char *info = xprintf("originstname+%s", inst_name(inst));
 	bool primary = strcmp(node, inst_primary_node(inst)) == 0;
 	bool exclusive = resources_exclusive(
 		lu->m->config, config_get(lu->m->config, CONFIG_NODE, node));
-	auto_json json_t *made = lu_call(
+	auto_json json_t *done = lu_call(
 		lu, node,
 		rpc_blockdev_create(json_ref(disk), disk_size_mib(disk),
 				    inst_name(inst), primary, info, exclusive),
 		err);
 
-	if (made != NULL)
+	if (done != NULL) {
+		json_array_append_new(made, json_make("[s, O, I]", node, disk,
+						      (json_int_t)index));
 		return 0;
+	}
 	return error_wrap(err,
 			  "Can't create disk %zu of instance %s on node %s",
 			  index, inst_name(inst), lu_node_name(lu, node));
@@ -175,36 +181,56 @@ static WAITS int create_one(struct lu *lu, const json_t *inst, const char *node,
 
 /* Create the devices below a disk first. */
 static WAITS int create_on(struct lu *lu, const json_t *inst, const char *node,
-			   const json_t *disk, size_t index, bool *ret_began,
+			   const json_t *disk, size_t index, json_t *made,
 			   struct error *err)
 {
 	const json_t *children = disk_children(disk);
 
-	for (size_t i = 0; i < json_array_size(children); i++) {
+	for (size_t i = 0; i < json_array_size(children); i++)
 		if (create_one(lu, inst, node, json_array_get(children, i),
-			       index, err) < 0)
+			       index, made, err) < 0)
 			return -1;
-		*ret_began = true;
-	}
-	return create_one(lu, inst, node, disk, index, err);
+	return create_one(lu, inst, node, disk, index, made, err);
 }
 
-/* Create it on this node, and on the secondary if it is mirrored.  After a
- * failure *ret_began says whether a part of it may exist. */
+/* Create it on this node, and on the secondary if it is mirrored. */
 static WAITS int create_device(struct lu *lu, const json_t *inst,
 			       const char *node, const json_t *disk,
-			       size_t index, bool *ret_began, struct error *err)
+			       size_t index, json_t *made, struct error *err)
 {
 	auto_strv struct strv nodes = {0};
 
-	*ret_began = false;
 	strv_add(&nodes, node);
 	config_disk_secondaries(disk, node, &nodes);
 	for (size_t i = 0; i < nodes.n; i++)
-		if (create_on(lu, inst, nodes.items[i], disk, index, ret_began,
+		if (create_on(lu, inst, nodes.items[i], disk, index, made,
 			      err) < 0)
 			return -1;
 	return 0;
+}
+
+/* Undo: remove what was made, the last one first, and nothing else. */
+static WAITS void remove_made(struct lu *lu, const json_t *made)
+{
+	if (lu->run->killed) {
+		aftermath_remove(lu->m, made);
+		return;
+	}
+	for (size_t i = json_array_size(made); i-- > 0;) {
+		const json_t *one = json_array_get(made, i);
+		const json_t *device = json_array_get(one, 1);
+		struct error err;
+
+		if (remove_call(lu, json_string_value(json_array_get(one, 0)),
+				rpc_blockdev_remove(json_ref(device)),
+				template_is_everywhere(disk_dev_type(device)),
+				&err) < 0)
+			lu_warn(lu,
+				"Could not remove disk %" JSON_INTEGER_FORMAT
+				", ignoring: %s",
+				json_integer_value(json_array_get(one, 2)),
+				err.text);
+	}
 }
 
 /* fresh: the names are new.  Then a device with one of these names was made by
@@ -215,6 +241,7 @@ static WAITS int create_all(struct lu *lu, const json_t *inst, const char *node,
 			    bool fresh, struct error *err)
 {
 	auto_json json_t *disks = inst_rpc_disks(lu, inst);
+	auto_json json_t *made = json_array();
 	size_t n = json_array_size(disks);
 
 	if (n == 0)
@@ -223,9 +250,9 @@ static WAITS int create_all(struct lu *lu, const json_t *inst, const char *node,
 		return -1;
 	for (size_t i = 0; i < n; i++) {
 		const json_t *disk = json_array_get(disks, i);
-		bool began, unsure;
+		bool unsure;
 
-		if (create_device(lu, inst, node, disk, i, &began, err) == 0)
+		if (create_device(lu, inst, node, disk, i, made, err) == 0)
 			continue;
 		unsure = fresh && (err->kind == ERR_RPC ||
 				   json_array_size(disk_children(disk)) > 0);
@@ -262,18 +289,13 @@ int disks_recreate(struct lu *lu, const json_t *inst, const bool *wanted,
 	if (make_folder(lu, node, disks, err) < 0)
 		return -1;
 	for (size_t i = 0; i < json_array_size(disks); i++) {
-		json_t *disk = json_array_get(disks, i);
-		bool began;
+		const json_t *disk = json_array_get(disks, i);
 
-		if (!wanted[i])
+		if (!wanted[i] ||
+		    create_device(lu, inst, node, disk, i, made, err) == 0)
 			continue;
-		if (create_device(lu, inst, node, disk, i, &began, err) < 0) {
-			if (!lu->run->killed)
-				remove_devices(lu, node, made,
-					       json_array_size(made));
-			return -1;
-		}
-		json_array_append(made, disk);
+		remove_made(lu, made);
+		return -1;
 	}
 	return 0;
 }
@@ -283,14 +305,15 @@ int disks_create_one(struct lu *lu, const json_t *inst, const json_t *disk,
 {
 	auto_json json_t *one = inst_rpc_disk(lu, inst, disk);
 	auto_json json_t *disks = json_make("[O]", one);
+	auto_json json_t *made = json_array();
 	auto_free char *node = xstrdup(inst_primary_node(inst));
-	bool began;
 
 	if (make_folder(lu, node, disks, err) < 0)
 		return -1;
-	if (create_device(lu, inst, node, one, i, &began, err) == 0)
+	if (create_device(lu, inst, node, one, i, made, err) == 0)
 		return 0;
-	if ((began || err->kind == ERR_RPC) && !lu->run->killed)
+	if ((json_array_size(made) > 0 || err->kind == ERR_RPC) &&
+	    !lu->run->killed)
 		remove_device(lu, node, one, i);
 	return -1;
 }

@@ -54,7 +54,7 @@ WAITS int disks_create(struct lu *lu, const json_t *inst, struct error *err);
 WAITS int disks_copy_on(struct lu *lu, const json_t *inst,
 			const char *node_uuid, struct error *err);
 /* Make the wanted disks anew; one that exists already is an error and is left
- * alone. */
+ * alone.  After a failure what was made is removed, also a part of a mirror. */
 WAITS int disks_recreate(struct lu *lu, const json_t *inst, const bool *wanted,
 			 struct error *err);
 /* Remove them everywhere; failures are warnings, -1 if there were any. */
