@@ -222,6 +222,7 @@ void sim_machine_done(struct sim_node *n)
 	free(n->address);
 	table_done(&n->running, NULL);
 	table_done(&n->stopped, NULL);
+	table_done(&n->devices, NULL);
 	table_done(&n->done, free);
 	json_decref(n->hook_env);
 	json_decref(n->asked);

@@ -53,6 +53,17 @@ static json_t *do_hooks(struct sim_node *n, const json_t *args)
 				  : json_array());
 }
 
+static const char *uuid_of(const json_t *args)
+{
+	return json_str(json_array_get(args, 0), "uuid", "");
+}
+
+static bool is_mirror(const json_t *args)
+{
+	return str_eq(json_str(json_array_get(args, 0), "dev_type", ""),
+		      "drbd");
+}
+
 static json_t *do_disk_create(struct sim_node *n, const json_t *args)
 {
 	auto_free char *file = file_of(n, args);
@@ -60,9 +71,10 @@ static json_t *do_disk_create(struct sim_node *n, const json_t *args)
 
 	json_decref(n->made);
 	n->made = json_incref(disk);
-	if (str_eq(json_str(disk, "dev_type", ""), "drbd") &&
-	    json_array_size(json_get(disk, "children")) == 0)
+	if (is_mirror(args) && json_array_size(json_get(disk, "children")) == 0)
 		return bad("a mirror of nothing");
+	if (is_mirror(args))
+		table_put(&n->devices, uuid_of(args), n);
 	if (file != NULL && table_get(&n->sim->files, file) != NULL)
 		return bad("the disk exists already");
 	if (file != NULL)
@@ -85,18 +97,15 @@ static void remove_storage(struct sim_node *n, const json_t *disk)
 static json_t *do_disk_remove(struct sim_node *n, const json_t *args)
 {
 	remove_storage(n, json_array_get(args, 0));
+	table_remove(&n->devices, uuid_of(args));
 	return good(json_null());
-}
-
-static const char *uuid_of(const json_t *args)
-{
-	return json_str(json_array_get(args, 0), "uuid", "");
 }
 
 static json_t *do_disk_shutdown(struct sim_node *n, const json_t *args)
 {
-	if (str_eq(json_str(json_array_get(args, 0), "dev_type", ""), "drbd"))
+	if (is_mirror(args))
 		table_put(&n->stopped, uuid_of(args), n);
+	table_remove(&n->devices, uuid_of(args));
 	return good(json_null());
 }
 
@@ -105,7 +114,8 @@ static json_t *do_disk_assemble(struct sim_node *n, const json_t *args)
 	auto_free char *file = file_of(n, args);
 
 	table_remove(&n->stopped, uuid_of(args));
-
+	if (is_mirror(args))
+		table_put(&n->devices, uuid_of(args), n);
 	if (file != NULL && table_get(&n->sim->files, file) == NULL)
 		return bad("the disk does not exist");
 	return good(json_make("[s, s, n]", "/dev/x", "/dev/y"));

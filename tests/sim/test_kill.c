@@ -345,6 +345,117 @@ Test(kill, disks_that_are_made_anew_can_be_made_again)
 	expect(op_recreate(), "success");
 }
 
+static void add_mirrored(void)
+{
+	json_t *op = op_with_volumes("drbd");
+
+	enable_volumes();
+	json_set_str(op, "snode", NODE3);
+	expect(op, "success");
+}
+
+static bool is_on(const char *node_uuid)
+{
+	auto_strv struct strv nodes = {0};
+
+	strv_add(&nodes, json_str(instance("web1"), "primary_node", ""));
+	config_instance_secondaries(s.master->config, instance("web1"), &nodes);
+	return strv_has(&nodes, node_uuid);
+}
+
+/* Kill the job that op makes at ever later moments, until the first node has
+ * got the disks: before that it has nothing of them. */
+static void kill_on_the_way(json_t *(*op)(void))
+{
+	unsigned killed = 0;
+
+	add_mirrored();
+	s.max_delay_ms = 40;
+	for (int ms = 0; !is_on(s.nodes[0].uuid); ms += 10) {
+		uint64_t id = sim_submit(&s, op(), NULL);
+
+		cr_assert_lt(ms, 5000);
+		sim_run(&s, ms, NULL, NULL);
+		if (strcmp(kill_job(id), "success") != 0)
+			killed++;
+		sim_run(&s, 60000, NULL, NULL);
+		if (is_on(s.nodes[0].uuid))
+			continue;
+		expect_whole(ms);
+		cr_assert_eq(s.nodes[0].devices.n, 0, "%d ms", ms);
+	}
+	cr_assert_gt(killed, 20);
+	expect(op_named("OP_INSTANCE_REMOVE", "web1"), "success");
+	table_done(&s.files, NULL); /* of the node that left */
+	s.files = (struct table){0};
+}
+
+static json_t *op_replace(void)
+{
+	json_t *op = op_named("OP_INSTANCE_REPLACE_DISKS", "web1");
+
+	json_set_str(op, "mode", "replace_new_secondary");
+	json_set_str(op, "remote_node", s.nodes[0].name);
+	return op;
+}
+
+Test(kill, a_replacement_leaves_nothing_on_the_new_node)
+{
+	kill_on_the_way(op_replace);
+}
+
+static json_t *op_failover(void)
+{
+	return op_move("OP_INSTANCE_FAILOVER", "web1", s.nodes[0].name);
+}
+
+Test(kill, a_failover_leaves_nothing_on_the_new_node)
+{
+	kill_on_the_way(op_failover);
+}
+
+static json_t *op_more(const char *action, int size)
+{
+	json_t *op = op_named("OP_INSTANCE_SET_PARAMS", "web1");
+	json_t *values = json_object();
+
+	if (size > 0)
+		json_set_int(values, "size", size);
+	json_object_set_new(op, "disks",
+			    json_make("[[s, i, o]]", action, -1, values));
+	return op;
+}
+
+static size_t count_disks(void)
+{
+	return json_array_size(inst_disks(instance("web1")));
+}
+
+Test(kill, a_new_disk_leaves_nothing_at_whatever_moment)
+{
+	size_t before, devices;
+	unsigned killed = 0;
+
+	add_mirrored();
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+	before = count_disks();
+	devices = s.nodes[2].devices.n;
+	s.max_delay_ms = 40;
+	for (int ms = 0; ms < 600; ms += 10) {
+		uint64_t id = sim_submit(&s, op_more("add", 8), NULL);
+
+		sim_run(&s, ms, NULL, NULL);
+		if (strcmp(kill_job(id), "success") != 0)
+			killed++;
+		sim_run(&s, 60000, NULL, NULL);
+		expect_whole(ms);
+		if (count_disks() > before)
+			expect(op_more("remove", 0), "success");
+		cr_assert_eq(s.nodes[2].devices.n, devices, "%d ms", ms);
+	}
+	cr_assert_gt(killed, 5);
+}
+
 /* --- removed is what was meant --- */
 
 static json_t *op_remove(const char *name, const char *uuid)

@@ -136,6 +136,19 @@ void aftermath_remove(struct master *m, const json_t *made)
 	aftermath_begin(a);
 }
 
+void aftermath_remove_on(struct master *m, const char *node_uuid,
+			 const json_t *devices)
+{
+	auto_json json_t *made = json_array();
+	json_t *device;
+	size_t i;
+
+	json_array_foreach (devices, i, device)
+		json_array_append_new(made,
+				      json_make("[s, O]", node_uuid, device));
+	aftermath_remove(m, made);
+}
+
 /* Belongs to the job's task until the job is killed or the call is done; then
  * to the other task. */
 struct start {

@@ -30,8 +30,11 @@ void aftermath_add(struct aftermath *a, const char *node_uuid,
 void aftermath_add_needed(struct aftermath *a, const char *node_uuid,
 			  struct rpc_request request);
 void aftermath_begin(struct aftermath *a STEALS);
-/* Remove devices in this way: [[node, device], ...], the last one first. */
+/* Remove devices in this way: [[node, device], ...], the last one first; the
+ * same for devices on one node. */
 void aftermath_remove(struct master *m, const json_t *made);
+void aftermath_remove_on(struct master *m, const char *node_uuid,
+			 const json_t *devices);
 
 /* Start something on a node that continues there under a name which the node
  * chooses.  Returns the name, to be freed; NULL with err if it was not started.

@@ -101,6 +101,20 @@ static WAITS int remove_device(struct lu *lu, const char *node,
 	return rc;
 }
 
+/* The same, with the devices below it, after the job was killed. */
+static void remove_later(struct lu *lu, const char *node, const json_t *disk)
+{
+	auto_strv struct strv nodes = {0};
+	auto_json json_t *made = json_array();
+
+	strv_add(&nodes, node);
+	config_disk_secondaries(disk, node, &nodes);
+	for (size_t k = 0; k < nodes.n; k++)
+		json_array_append_new(
+			made, json_make("[s, O]", nodes.items[k], disk));
+	aftermath_remove(lu->m, made);
+}
+
 static WAITS int remove_devices(struct lu *lu, const char *node,
 				const json_t *disks, size_t n)
 {
@@ -312,8 +326,12 @@ int disks_create_one(struct lu *lu, const json_t *inst, const json_t *disk,
 		return -1;
 	if (create_device(lu, inst, node, one, i, made, err) == 0)
 		return 0;
-	if ((json_array_size(made) > 0 || err->kind == ERR_RPC) &&
-	    !lu->run->killed)
+	/* A node that refused it has made nothing. */
+	if (json_array_size(made) == 0 && err->kind == ERR_EXEC)
+		return -1;
+	if (lu->run->killed)
+		remove_later(lu, node, one);
+	else
 		remove_device(lu, node, one, i);
 	return -1;
 }
@@ -324,7 +342,10 @@ int disks_remove_one(struct lu *lu, const json_t *inst, const json_t *disk,
 	auto_json json_t *device = inst_rpc_disk(lu, inst, disk);
 	auto_free char *node = xstrdup(inst_primary_node(inst));
 
-	return remove_device(lu, node, device, i);
+	if (!lu->run->killed)
+		return remove_device(lu, node, device, i);
+	remove_later(lu, node, device);
+	return 0;
 }
 
 int disks_remove_on(struct lu *lu, const json_t *disks, const char *node_uuid)

@@ -33,7 +33,8 @@ json_t *disks_new(struct lu *lu, const struct new_disk *new,
 
 /* Make the device of one disk, whose names are new, on the primary; after a
  * failure nothing of it is left, and what was in the way is left alone.  Remove
- * one: a failure is a warning and -1. */
+ * one: a failure is a warning and -1.  When the job was killed, a task removes
+ * it. */
 WAITS int disks_create_one(struct lu *lu, const json_t *inst,
 			   const json_t *disk, size_t i, struct error *err);
 WAITS int disks_remove_one(struct lu *lu, const json_t *inst,

@@ -10,6 +10,7 @@
 #include "lib/model/config/sanitize.h"
 #include "lib/model/kinds/template.h"
 #include "masterd/config/reserve.h"
+#include "masterd/lu/disks/aftermath.h"
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/group/group_mirror.h"
 #include "masterd/lu/instance/move_mirror.h"
@@ -389,7 +390,9 @@ WAITS void move_anywhere_undo(struct lu *lu)
 	if (m->disconnected)
 		reconnect(lu);
 	m->disconnected = false;
-	if (m->created != NULL)
+	if (lu->run->killed && m->created != NULL)
+		aftermath_remove_on(lu->m, m->target, m->created);
+	else if (m->created != NULL)
 		remove_devices(lu, m->target, m->created);
 	json_array_clear(m->created);
 }

@@ -5,6 +5,7 @@
 
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
+#include "masterd/lu/disks/aftermath.h"
 #include "masterd/lu/parts/lu_instance.h"
 
 static int want_nodes(struct lu *lu, const struct strv *nodes)
@@ -140,20 +141,31 @@ static WAITS json_t *replace_exec(struct lu *lu, struct error *err)
 	return json_null();
 }
 
-static WAITS void replace_undo(struct lu *lu)
+/* In the list, devices come after the volumes below them; so they are removed
+ * first. */
+static WAITS void remove_created(struct lu *lu)
 {
 	struct replace *r = replace_of(lu);
+	const char *node = r->new_node != NULL ? r->new_node : r->target;
 
-	replace_secondary_undo(lu);
-	/* In the list, devices come after the volumes below them; so remove
-	 * them first. */
+	if (json_array_size(r->created) == 0)
+		return;
+	if (lu->run->killed) {
+		aftermath_remove_on(lu->m, node, r->created);
+		return;
+	}
 	for (size_t i = json_array_size(r->created); i-- > 0;) {
 		auto_json json_t *one =
 			json_make("[O]", json_array_get(r->created, i));
 
-		replace_remove(
-			lu, r->new_node != NULL ? r->new_node : r->target, one);
+		replace_remove(lu, node, one);
 	}
+}
+
+static WAITS void replace_undo(struct lu *lu)
+{
+	replace_secondary_undo(lu);
+	remove_created(lu);
 	replace_deactivate(lu);
 }
 
