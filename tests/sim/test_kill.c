@@ -290,7 +290,7 @@ Test(kill, a_conversion_leaves_volumes_or_mirrors_at_whatever_moment)
 	enable_volumes();
 	expect(op_with_volumes("plain"), "success");
 	s.max_delay_ms = 40;
-	for (int ms = 0; ms < 800; ms += 10) {
+	for (int ms = 0; ms < 800; ms += 25) {
 		uint64_t id = sim_submit(&s, op_convert("drbd"), NULL);
 
 		sim_run(&s, ms, NULL, NULL);
@@ -371,7 +371,7 @@ static void kill_on_the_way(json_t *(*op)(void))
 
 	add_mirrored();
 	s.max_delay_ms = 40;
-	for (int ms = 0; !is_on(s.nodes[0].uuid); ms += 10) {
+	for (int ms = 0; !is_on(s.nodes[0].uuid); ms += 25) {
 		uint64_t id = sim_submit(&s, op(), NULL);
 
 		cr_assert_lt(ms, 5000);
@@ -384,7 +384,7 @@ static void kill_on_the_way(json_t *(*op)(void))
 		expect_whole(ms);
 		cr_assert_eq(s.nodes[0].devices.n, 0, "%d ms", ms);
 	}
-	cr_assert_gt(killed, 20);
+	cr_assert_gt(killed, 8);
 	expect(op_named("OP_INSTANCE_REMOVE", "web1"), "success");
 	table_done(&s.files, NULL); /* of the node that left */
 	s.files = (struct table){0};
@@ -441,7 +441,7 @@ Test(kill, a_new_disk_leaves_nothing_at_whatever_moment)
 	before = count_disks();
 	devices = s.nodes[2].devices.n;
 	s.max_delay_ms = 40;
-	for (int ms = 0; ms < 600; ms += 10) {
+	for (int ms = 0; ms < 600; ms += 25) {
 		uint64_t id = sim_submit(&s, op_more("add", 8), NULL);
 
 		sim_run(&s, ms, NULL, NULL);
