@@ -37,6 +37,7 @@ case $1 in
 start)
     echo "started" >>/log
     [ ! -e /broken ] || exit 3
+    /bin/busybox rm -f /pid # of its last start
     /bin/busybox setsid sh -c 'echo $$ >/pid; trap "" HUP; while :; do sleep 0.1; done' \
         >/dev/null 2>&1 </dev/null &
     n=0; while [ ! -s /pid ] && [ $n -lt 100 ]; do n=$((n + 1)); sleep 0.05; done
