@@ -611,6 +611,24 @@ void sim_network_init(struct sim *s)
 	list_init(&s->exchanges);
 }
 
+static bool calls_are_over(struct sim *s, void *arg)
+{
+	const uint64_t *last = arg;
+	const struct exchange *x;
+
+	list_each (x, &s->exchanges, all)
+		if (x->number <= *last)
+			return false;
+	return true;
+}
+
+void sim_run_calls(struct sim *s, int64_t ms)
+{
+	uint64_t last = s->n_messages;
+
+	sim_run(s, ms, calls_are_over, &last);
+}
+
 void sim_network_done(struct sim *s)
 {
 	struct exchange *x, *next;

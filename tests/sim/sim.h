@@ -233,6 +233,9 @@ void sim_restart(struct sim *s);
 void sim_network_init(struct sim *s);
 /* What is still on its way is forgotten. */
 void sim_network_done(struct sim *s);
+/* Run until each call that is on its way now has its answer or none will come,
+ * but not longer than ms. */
+void sim_run_calls(struct sim *s, int64_t ms);
 
 /* How node calls of this node's master travel. */
 struct noderpc_transport sim_transport(struct sim_node *n);

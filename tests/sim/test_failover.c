@@ -36,6 +36,15 @@ static void teardown(void)
 
 TestSuite(failover, .init = setup, .fini = teardown, .timeout = 60);
 
+/* Of two candidates the master alone votes. */
+static void setup_two(void)
+{
+	sim_init_big(&s, 3, 2, 1);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+}
+
+TestSuite(failover_of_two, .init = setup_two, .fini = teardown, .timeout = 60);
+
 static void set_mode(const char *mode)
 {
 	auto_free char *got = sim_do(&s, json_make("{s:s, s:s}", "OP_ID",
@@ -194,8 +203,7 @@ Test(failover, one_that_is_half_made_is_made_before_it_hands_over)
 		  role_master(second->role) == NULL);
 }
 
-/* Of two candidates the master alone votes.  The other one is not given a vote
- * while it could hold up everything. */
+/* The other one is not given a vote while it could hold up everything. */
 static WAITS void hand_over_in_vain_task(void *arg)
 {
 	struct sim_node *n = arg;
@@ -208,13 +216,10 @@ static WAITS void hand_over_in_vain_task(void *arg)
 		  "%s", answer);
 }
 
-Test(failover, one_of_two_that_is_away_is_given_no_vote)
+Test(failover_of_two, one_that_is_away_is_given_no_vote)
 {
 	uint64_t id;
 
-	sim_done(&s);
-	sim_init_big(&s, 2, 2, 1);
-	sim_run(&s, MINUTE_MS, NULL, NULL);
 	s.cut[0][1] = s.cut[1][0] = true;
 	sim_run(&s, MINUTE_MS, NULL, NULL);
 	spawn_on(&s.nodes[0], "order", hand_over_in_vain_task);
@@ -224,15 +229,12 @@ Test(failover, one_of_two_that_is_away_is_given_no_vote)
 	cr_expect_neq(id, 0, "the master goes on alone");
 }
 
-/* Of two candidates the former master votes alone, and leads at its next start
- * if nobody tells it. */
-Test(failover, a_former_master_that_is_offline_is_none_when_it_comes_back)
+/* The former master votes alone, and leads at its next start if nobody tells
+ * it. */
+Test(failover_of_two, a_former_master_that_is_offline_is_none_any_more)
 {
 	auto_free char *got = NULL;
 
-	sim_done(&s);
-	sim_init_big(&s, 3, 2, 1);
-	sim_run(&s, MINUTE_MS, NULL, NULL);
 	lose(0x01);
 	s.nodes[1].no_voting = true;
 	sim_take_over(&s.nodes[1], true);
