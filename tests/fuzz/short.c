@@ -6,6 +6,7 @@
  *
  * The number of an input that crashes is the last word; FIRST and COUNT 1 run
  * that one again. */
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 #define FILES_MAX 64
 #define INPUT_MAX 8192
 #define CHANGES_MAX 8
+#define LARGE_BYTES (1 << 20)
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
@@ -147,6 +149,9 @@ int main(int argc, char **argv)
 		}
 	}
 	watch();
+	/* Large memory comes from the kernel, which zeroes what is touched of
+	 * it: some inputs ask for megabytes and use little. */
+	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
 	for (int i = 0; i < n; i++)
 		run(&all[i], strrchr(argv[3 + i], '/') + 1);
 	for (long k = atol(argv[1]), end = k + atol(argv[2]); k < end; k++)
