@@ -597,8 +597,10 @@ static int may_drop(const struct masterd *md, struct error *err)
 }
 
 /* A daemon that only stands by on this node makes way for one that is to be the
- * master.  One that serves does not; then the pid file says so.  The node
- * daemon may start another one meanwhile, which has to be asked, too. */
+ * master.  One that serves does not; then the pid file says so.  Where
+ * candidates are left behind, one that leads still will see within an
+ * election's time that they are gone, and is asked again.  The node daemon may
+ * start another one meanwhile, which has to be asked, too. */
 static bool make_way(struct daemon *d)
 {
 	const struct masterd *md = d->arg;
@@ -610,6 +612,8 @@ static bool make_way(struct daemon *d)
 			return true;
 		if (!asked)
 			asked = ask_to_make_way(md->paths, &goes);
+		if (asked && !goes && md->config.drop != NULL)
+			asked = false;
 		if (!asked)
 			goes = true;
 		usleep(MAKE_WAY_POLL_US);
