@@ -497,14 +497,26 @@ static bool is_led(const struct quorum *q)
 	return status.raft.leader != 0 && status.raft.leader != q->me.id;
 }
 
-/* Nobody makes this node part of a log meanwhile. */
-static WAITS int begin_alone(struct ballot *b, struct error *err)
+/* It was taken into a log while it asked, whether or not anybody leads that one
+ * at the moment. */
+static bool is_taken_in(const struct quorum *q,
+			const struct consensus_identity *before)
+{
+	return q->log != NULL &&
+	       (q->me.cluster != before->cluster || q->me.id != before->id);
+}
+
+/* Nobody makes this node part of a log meanwhile.  before: the one that it had
+ * a part of when it began to ask. */
+static WAITS int begin_alone(struct ballot *b,
+			     const struct consensus_identity *before,
+			     struct error *err)
 {
 	struct quorum *q = b->q;
 	int rc = 1;
 
 	quorum_turn_begin(q);
-	if (is_forced(b) || !is_led(q))
+	if (is_forced(b) || (!is_led(q) && !is_taken_in(q, before)))
 		rc = quorum_found(q, next_term(b), err);
 	quorum_turn_end(q);
 	return rc;
@@ -515,7 +527,10 @@ static WAITS int begin_log(struct quorum *q, const struct quorum_begin *how,
 {
 	__attribute__((cleanup(quorum_ballot_done))) struct ballot b = {
 		.q = q, .how = how};
+	struct consensus_identity before = {0};
 
+	if (q->log != NULL)
+		before = q->me;
 	if (quorum_ballot_begin(&b, err) < 0)
 		return -1;
 	if (how->drop != NULL) {
@@ -526,7 +541,7 @@ static WAITS int begin_log(struct quorum *q, const struct quorum_begin *how,
 			return -1;
 		say(&b, err->text);
 	}
-	return begin_alone(&b, err);
+	return begin_alone(&b, &before, err);
 }
 
 /* Files that a recovery has written in part are no beginning of a log. */

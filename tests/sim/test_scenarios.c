@@ -331,6 +331,35 @@ Test(scenarios, s01_nor_who_is_taken_in_while_it_asks)
 	cr_expect_eq(s.master->quorum->me.cluster, cluster);
 }
 
+/* The same, and that leader is gone again when it has all answers. */
+Test(scenarios, s01_nor_if_nobody_leads_at_the_moment)
+{
+	uint64_t id, cluster;
+
+	n_nodes = 4;
+	sim_init_idle(&s, 4, 1);
+	cut(BIT(3)); /* it is not told of the log */
+	sim_await_master(&s.nodes[0]);
+	cluster = s.master->quorum->me.cluster;
+	sim_run(&s, 5000, NULL, NULL);
+	sim_take_over(&s.nodes[3], true);
+	sim_run(&s, 5000, NULL, NULL);
+	cut_between(3, 0, false); /* it is brought up to date */
+	cr_assert(sim_run(&s, MINUTE_MS, was_told, NULL));
+	sim_run(&s, 5000, NULL, NULL);
+	id = submit(0, 1);
+	cr_assert_neq(id, 0);
+	sim_run(&s, 10000, NULL, NULL);
+	sim_kill(&s.nodes[0].masterd);
+	sim_run(&s, 15000, NULL, NULL);
+	cut(0);
+	sim_run(&s, 3 * MINUTE_MS, NULL, NULL);
+	if (s.master == NULL)
+		cr_assert(take_over(0, false));
+	cr_expect_not_null(queue_job(s.master->queue, id));
+	cr_expect_eq(s.master->quorum->me.cluster, cluster);
+}
+
 /* --- 2: the voters change between question and promise --- */
 
 Test(scenarios, s02_candidates_change_during_a_failover)
