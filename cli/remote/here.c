@@ -8,13 +8,11 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
-#include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "lib/base/mem.h"
+#include "lib/base/reach.h"
 #include "lib/base/str.h"
 #include "lib/model/files/paths.h"
 
@@ -137,41 +135,10 @@ char *here_own_address(const char *name, int family, struct error *err)
 	return NULL;
 }
 
-/* How a connection ends: 0, or errno. */
-static int try_connect(const struct addrinfo *to)
-{
-	auto_close int fd = socket(
-		to->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	struct pollfd wait = {.fd = fd, .events = POLLOUT};
-	socklen_t len = sizeof(int);
-	int result = 0;
-
-	if (fd < 0)
-		return errno;
-	if (connect(fd, to->ai_addr, to->ai_addrlen) == 0)
-		return 0;
-	if (errno != EINPROGRESS)
-		return errno;
-	if (poll(&wait, 1, HERE_ANSWER_MS) != 1)
-		return ETIMEDOUT;
-	getsockopt(fd, SOL_SOCKET, SO_ERROR, &result, &len);
-	return result;
-}
-
 bool here_answers(const char *address, bool *ret_refused)
 {
-	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
-				       .ai_flags =
-					       AI_NUMERICHOST | AI_NUMERICSERV};
-	struct addrinfo *found;
-	char port[8];
-	int result;
+	int result = reach_try(address, paths_noded_port(), HERE_ANSWER_MS);
 
-	snprintf(port, sizeof(port), "%d", paths_noded_port());
-	if (getaddrinfo(address, port, &hints, &found) != 0)
-		return false;
-	result = try_connect(found);
-	freeaddrinfo(found);
 	*ret_refused = result == ECONNREFUSED;
 	return result == 0 || *ret_refused;
 }

@@ -7,14 +7,11 @@
 #include <assert.h>
 #include <errno.h>
 #include <netdb.h>
-#include <poll.h>
-#include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "lib/base/mem.h"
-#include "lib/base/str.h"
+#include "lib/base/reach.h"
 #include "lib/model/files/paths.h"
 
 #define ADDRESS_TEXT_MAX 64
@@ -54,48 +51,14 @@ int resolve_host(const char *name, int family, struct resolved *ret,
 	return 0;
 }
 
-/* How a connection ends: 0, or errno. */
-static int try_connect(const struct addrinfo *to)
-{
-	int fd = socket(to->ai_family,
-			SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	struct pollfd wait = {.fd = fd, .events = POLLOUT};
-	socklen_t len = sizeof(int);
-	int result = 0;
-
-	if (fd < 0)
-		return errno;
-	if (connect(fd, to->ai_addr, to->ai_addrlen) < 0) {
-		result = errno;
-		if (result == EINPROGRESS) {
-			result = poll(&wait, 1, RESOLVE_PING_MS) == 1
-					 ? 0
-					 : ETIMEDOUT;
-			if (result == 0)
-				getsockopt(fd, SOL_SOCKET, SO_ERROR, &result,
-					   &len);
-		}
-	}
-	close(fd);
-	return result;
-}
-
 bool resolve_answers(const struct paths *p, const char *ip)
 {
-	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
-				       .ai_flags =
-					       AI_NUMERICHOST | AI_NUMERICSERV};
 	bool virtual = *p->root != '\0';
-	struct addrinfo *found;
-	char port[8];
-	int result;
+	auto_free char *own = xstrdup(ip);
+	int port = paths_noded_port(), result;
 
-	snprintf(port, sizeof(port), "%d", paths_noded_port());
-	if (getaddrinfo(ip, port, &hints, &found) != 0)
-		return false;
 	task_leave();
-	result = try_connect(found);
+	result = reach_try(own, port, RESOLVE_PING_MS);
 	task_enter();
-	freeaddrinfo(found);
 	return result == 0 || (!virtual && result == ECONNREFUSED);
 }
