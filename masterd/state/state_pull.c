@@ -272,14 +272,10 @@ static WAITS size_t count_jobs(const struct pull *p, const char *folder)
 {
 	auto_strv struct strv ours = {0};
 	struct error ignored;
-	uint64_t id;
-	size_t n = 0;
 
-	if (store_list(p->s->store, folder, &ours, &ignored) < 0)
-		return 0;
-	for (size_t i = 0; i < ours.n; i++)
-		n += queue_file_job_id(ours.items[i], &id);
-	return n;
+	return store_list(p->s->store, folder, &ours, &ignored) < 0
+		       ? 0
+		       : queue_file_count_jobs(&ours);
 }
 
 /* Full folders of the archive never change: of one that is whole a look at its

@@ -335,17 +335,6 @@ static WAITS int add_hash(const struct look *l, const char *name,
 	return 0;
 }
 
-/* What a write that was cut off has left is none. */
-static json_int_t count_jobs(const struct strv *names)
-{
-	json_int_t n = 0;
-	uint64_t id;
-
-	for (size_t i = 0; i < names->n; i++)
-		n += queue_file_job_id(names->items[i], &id);
-	return n;
-}
-
 static WAITS int add_archive_sizes(const struct look *l, json_t *result,
 				   struct error *err)
 {
@@ -362,8 +351,11 @@ static WAITS int add_archive_sizes(const struct look *l, json_t *result,
 			continue;
 		if (look_list(l, folder, &names, err) < 0)
 			return -1;
-		json_object_set_new(result, folder,
-				    json_integer(count_jobs(&names)));
+		/* What a write that was cut off has left is none. */
+		json_object_set_new(
+			result, folder,
+			json_integer(
+				(json_int_t)queue_file_count_jobs(&names)));
 	}
 	return 0;
 }

@@ -22,6 +22,15 @@ static bool is_job(const char *name)
 	return queue_file_job_id(name, &id);
 }
 
+size_t queue_file_count_jobs(const struct strv *names)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < names->n; i++)
+		n += is_job(names->items[i]);
+	return n;
+}
+
 bool queue_file_is_bad_job(const char *name)
 {
 	return str_starts(name, "job-") && str_all_digits(name + 4) &&

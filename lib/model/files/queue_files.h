@@ -5,7 +5,10 @@
 #define MODEL_FILES_QUEUE_FILES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+struct strv;
 
 /* The highest job id.  A queue never counts up to it, so a longer number is
  * damage; and all readers of JSON hold the ids up to it exactly. */
@@ -13,6 +16,8 @@
 
 /* Whether it is the name of a job's file ("job-17"), and the id of the job. */
 bool queue_file_job_id(const char *name, uint64_t *ret_id);
+/* How many of these are. */
+size_t queue_file_count_jobs(const struct strv *names);
 /* "job-" and digits, but not a valid name of a job. */
 bool queue_file_is_bad_job(const char *name);
 /* Read the text of the file "serial"; false when it is not a valid id. */
