@@ -155,6 +155,9 @@ json_t *disks_paired(struct lu *lu, const json_t *inst, const json_t *disks,
 		     const struct disks_pair *pair);
 /* Put this version of them into the configuration, without a commit. */
 void disks_put_pairs(struct lu *lu, const json_t *disks);
+/* What a node says of one disk (blockdev_getdimensions: [bytes, spindles]) in
+ * MiB, rounded up; -1: it does not tell. */
+int64_t disks_told_mib(const json_t *answer);
 /* What these disks (in the form of node calls) really have on a node, in MiB,
  * in their order; what the node does not tell is as recorded.  To be freed. */
 WAITS json_t *disks_real_sizes(struct lu *lu, const char *node,

@@ -9,13 +9,18 @@
 
 #define MIB (INT64_C(1024) * 1024)
 
-/* answer: [bytes, spindles], or null.  No disk is taken for smaller than
- * recorded. */
+int64_t disks_told_mib(const json_t *answer)
+{
+	const json_t *bytes = json_array_get(answer, 0);
+	int64_t n = json_integer_value(bytes);
+
+	return !json_is_integer(bytes) || n < 0 ? -1 : n / MIB + (n % MIB > 0);
+}
+
+/* No disk is taken for smaller than recorded. */
 static int64_t size_of(const json_t *disk, const json_t *answer)
 {
-	int64_t recorded = disk_size_mib(disk);
-	int64_t bytes = json_integer_value(json_array_get(answer, 0));
-	int64_t mib = bytes / MIB + (bytes % MIB > 0);
+	int64_t recorded = disk_size_mib(disk), mib = disks_told_mib(answer);
 
 	return mib > recorded ? mib : recorded;
 }

@@ -9,7 +9,6 @@
 
 /* One call wipes a tenth of the disk, at most this many MiB. */
 #define CHUNK_MAX_MIB 1024
-#define MIB (1024 * 1024)
 
 static int64_t chunk_of(int64_t size)
 {
@@ -52,7 +51,6 @@ int disks_wipe_begin(struct lu *lu, const json_t *inst, const json_t *disk,
 {
 	auto_free char *node = xstrdup(inst_primary_node(inst));
 	auto_json json_t *all = NULL;
-	const json_t *bytes;
 
 	if (!inst_wipes(lu)) {
 		*ret_mib = INT64_MAX;
@@ -64,15 +62,13 @@ int disks_wipe_begin(struct lu *lu, const json_t *inst, const json_t *disk,
 		      err);
 	if (all == NULL)
 		return -1;
-	bytes = json_array_get(json_array_get(all, 0), 0);
-	if (!json_is_integer(bytes) || json_integer_value(bytes) < 0)
+	*ret_mib = disks_told_mib(json_array_get(all, 0));
+	if (*ret_mib < 0)
 		return error_set(err, ERR_EXEC, NULL,
 				 "Node %s does not tell the size of disk %zu "
 				 "of instance %s, so what is new of it can't "
 				 "be wiped",
 				 lu_node_name(lu, node), i, inst_name(inst));
-	*ret_mib = json_integer_value(bytes) / MIB +
-		   (json_integer_value(bytes) % MIB != 0);
 	return 0;
 }
 
