@@ -611,9 +611,8 @@ static bool make_way(struct daemon *d)
 		if (fs_read_pid(pid_file) <= 0)
 			return true;
 		if (!asked)
-			asked = ask_to_make_way(md->paths, &goes);
-		if (asked && !goes && md->config.drop != NULL)
-			asked = false;
+			asked = ask_to_make_way(md->paths, &goes) &&
+				(goes || md->config.drop == NULL);
 		if (!asked)
 			goes = true;
 		usleep(MAKE_WAY_POLL_US);
