@@ -324,13 +324,17 @@ Test(hv_kvm_net, a_vlan_is_for_ports_that_are_no_guests)
 	kvm_tap_close(&guest);
 }
 
+static json_t *routed(void)
+{
+	return json_make("{s:s, s:{s:s, s:s}}", "ip", "192.0.2.7", "nicparams",
+			 "mode", "routed", "link", "100");
+}
+
 Test(hv_kvm_net, a_routed_device_has_its_route_and_rule_once)
 {
 	struct test_root root;
 	struct kvm_tap tap;
-	auto_json json_t *nic =
-		json_make("{s:s, s:{s:s, s:s}}", "ip", "192.0.2.7", "nicparams",
-			  "mode", "routed", "link", "100");
+	auto_json json_t *nic = routed();
 	struct kvm_nic n = {.nic = nic};
 	auto_json json_t *notes = json_object();
 	auto_free char *route = NULL, *rules = NULL, *after = NULL;
@@ -361,9 +365,7 @@ Test(hv_kvm_net, what_another_device_of_its_name_has_stays)
 {
 	struct test_root root;
 	struct kvm_tap tap;
-	auto_json json_t *nic =
-		json_make("{s:s, s:{s:s, s:s}}", "ip", "192.0.2.7", "nicparams",
-			  "mode", "routed", "link", "100");
+	auto_json json_t *nic = routed();
 	struct kvm_nic n = {.nic = nic};
 	auto_json json_t *dead = json_object(), *alive = json_object();
 	auto_free char *rules = NULL, *after = NULL;

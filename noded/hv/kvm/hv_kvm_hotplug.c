@@ -24,7 +24,7 @@ struct plugging {
 	const char *name;
 	const char *kind; /* "disk", "nic" */
 	const struct hv_plug *plug;
-	json_t *notes, *hv, *places, *taps; /* of the running machine */
+	json_t *notes, *hv, *places; /* of the running machine */
 	char *id;
 };
 
@@ -216,7 +216,7 @@ static WAITS void disconnect(const struct plugging *g)
 	auto_json json_t *nics = json_make("[O]", g->plug->device);
 
 	kvm_net_down(nics, g->notes);
-	json_object_del(g->taps, g->id);
+	kvm_net_forget(g->notes, g->id);
 }
 
 static WAITS int take_out(const struct plugging *g, struct error *err)
@@ -337,11 +337,10 @@ int kvm_hotplug(const struct paths *p, const json_t *instance,
 		.notes = notes,
 		.hv = hv,
 		.places = json_object_get(notes, "places"),
-		.taps = json_object_get(notes, "taps"),
 		.id = id,
 	};
 
-	if (g.places == NULL || g.taps == NULL)
+	if (g.places == NULL || json_get(notes, "taps") == NULL)
 		return error_set(err, ERR_HYPERVISOR, NULL,
 				 "Instance %s was started without notes of its "
 				 "devices; start it again to use hotplug",

@@ -510,6 +510,12 @@ void kvm_net_note(json_t *notes, const char *id, const char *tap)
 	note(notes, "tap_indexes", id, json_integer(if_nametoindex(tap)));
 }
 
+void kvm_net_forget(json_t *notes, const char *id)
+{
+	json_object_del(json_object_get(notes, "taps"), id);
+	json_object_del(json_object_get(notes, "tap_indexes"), id);
+}
+
 /* Whether a device of that name is there which is not the noted one.  That one
  * may still be there: QEMU has not let go of it yet, or was never started. */
 static bool is_anothers(const json_t *notes, const char *id, const char *tap)

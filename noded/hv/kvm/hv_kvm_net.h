@@ -27,6 +27,8 @@ WAITS int kvm_net_up(const struct paths *p, const struct kvm_nic *nic,
 /* Note the device of the NIC with this id: its name, and its number, which no
  * other device gets; the device is there. */
 void kvm_net_note(json_t *notes, const char *id, const char *tap);
+/* The NIC has none any more. */
+void kvm_net_forget(json_t *notes, const char *id);
 
 /* Remove settings that do not vanish with the device; nics: those that were
  * connected, notes: of kvm_net_note().  The kernel gives a name away again:
