@@ -86,6 +86,40 @@ const char *sim_wait(struct sim *s, uint64_t id)
 	return j == NULL ? "lost" : job_state_name(job_status(j));
 }
 
+struct killing {
+	struct sim *s;
+	uint64_t id;
+	bool over;
+};
+
+static void kill_task(void *arg)
+{
+	struct killing *k = arg;
+	auto_free char *text = NULL;
+	struct error err;
+	bool ok;
+
+	queue_cancel(k->s->master->queue, k->id, true, &ok, &text, &err);
+	k->over = true;
+}
+
+static bool is_over(struct sim *s, void *arg)
+{
+	(void)s;
+	return ((struct killing *)arg)->over;
+}
+
+const char *sim_kill_job(struct sim *s, uint64_t id)
+{
+	struct killing k = {.s = s, .id = id};
+
+	task_set_owner(s);
+	task_spawn("kill", kill_task, &k);
+	task_set_owner(NULL);
+	sim_run(s, HOUR_MS, is_over, &k);
+	return sim_wait(s, id);
+}
+
 char *sim_do(struct sim *s, json_t *op STEALS)
 {
 	char *error = NULL;

@@ -277,6 +277,8 @@ uint64_t sim_submit(struct sim *s, json_t *op STEALS, char **ret_error);
 
 /* Run until the job is final (an hour at most); its status. */
 const char *sim_wait(struct sim *s, uint64_t id);
+/* Kill the job, as gnt-job cancel --kill does; its status then. */
+const char *sim_kill_job(struct sim *s, uint64_t id);
 
 /* Submit and wait; "success", or the error's text (to be freed). */
 char *sim_do(struct sim *s, json_t *op STEALS);

@@ -127,13 +127,18 @@ static WAITS void hold_turn_task(void *arg)
 	quorum_turn_end(q);
 }
 
+/* What the node answers to the order to hand over to this one; to be freed. */
+static WAITS char *hand_over(struct sim_node *n, const struct sim_node *to)
+{
+	auto_free char *order = xprintf("[\"hand_over\",\"%016" PRIx64 "\"]",
+					role_quorum(to->role)->me.id);
+
+	return role_order(n->role, order, strlen(order));
+}
+
 static WAITS void hand_over_task(void *arg)
 {
-	struct sim_node *n = arg;
-	uint64_t to = role_quorum(s.nodes[2].role)->me.id;
-	auto_free char *order =
-		xprintf("[\"hand_over\",\"%016" PRIx64 "\"]", to);
-	auto_free char *answer = role_order(n->role, order, strlen(order));
+	auto_free char *answer = hand_over(arg, &s.nodes[2]);
 
 	cr_expect(str_starts(answer, "[true"), "%s", answer);
 }
@@ -206,11 +211,7 @@ Test(failover, one_that_is_half_made_is_made_before_it_hands_over)
 /* The other one is not given a vote while it could hold up everything. */
 static WAITS void hand_over_in_vain_task(void *arg)
 {
-	struct sim_node *n = arg;
-	uint64_t to = role_quorum(s.nodes[1].role)->me.id;
-	auto_free char *order =
-		xprintf("[\"hand_over\",\"%016" PRIx64 "\"]", to);
-	auto_free char *answer = role_order(n->role, order, strlen(order));
+	auto_free char *answer = hand_over(arg, &s.nodes[1]);
 
 	cr_expect(strstr(answer, "has not all that the master has yet") != NULL,
 		  "%s", answer);

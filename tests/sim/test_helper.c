@@ -228,24 +228,9 @@ static void expect_nothing_left(void)
 	cr_expect_null(table_get(&s.nodes[1].running, "web1"));
 }
 
-static void kill_task(void *arg)
-{
-	struct error err;
-	char *text = NULL;
-	bool ok;
-
-	queue_cancel(s.master->queue, *(uint64_t *)arg, true, &ok, &text, &err);
-	free(text);
-}
-
 Test(helper, another_job_takes_back_what_a_killed_one_began)
 {
-	uint64_t id = begin();
-
-	task_set_owner(&s);
-	task_spawn("kill", kill_task, &id);
-	task_set_owner(NULL);
-	cr_expect_str_eq(sim_wait(&s, id), "error");
+	cr_expect_str_eq(sim_kill_job(&s, begin()), "error");
 	expect_nothing_left();
 }
 
@@ -343,12 +328,7 @@ static uint64_t begin_again(void)
 
 Test(helper, a_killed_reinstallation_is_taken_back_by_another_job)
 {
-	uint64_t id = begin_again();
-
-	task_set_owner(&s);
-	task_spawn("kill", kill_task, &id);
-	task_set_owner(NULL);
-	cr_expect_str_eq(sim_wait(&s, id), "error");
+	cr_expect_str_eq(sim_kill_job(&s, begin_again()), "error");
 	expect_only_its_disk();
 }
 

@@ -25,41 +25,12 @@ TestSuite(kill, .init = setup, .fini = teardown_quiet, .timeout = 200);
 
 #define AT_ONCE_US 1000000
 
-struct kill {
-	uint64_t id;
-	bool over;
-};
-
-static void kill_task(void *arg)
-{
-	struct kill *k = arg;
-	struct error err;
-	char *text = NULL;
-	bool ok;
-
-	queue_cancel(s.master->queue, k->id, true, &ok, &text, &err);
-	free(text);
-	k->over = true;
-}
-
-static bool is_over(struct sim *sim, void *arg)
-{
-	(void)sim;
-	return ((struct kill *)arg)->over;
-}
-
 /* Kill the job; its state, which must be there at once. */
 static const char *kill_job(uint64_t id)
 {
-	struct kill k = {.id = id};
 	int64_t begin = clock_mono_us();
-	const char *state;
+	const char *state = sim_kill_job(&s, id);
 
-	task_set_owner(&s);
-	task_spawn("kill", kill_task, &k);
-	task_set_owner(NULL);
-	cr_assert(sim_run(&s, 60000, is_over, &k));
-	state = sim_wait(&s, id);
 	cr_assert_lt(clock_mono_us() - begin, AT_ONCE_US);
 	return state;
 }

@@ -251,43 +251,17 @@ Test(live, one_that_has_arrived_and_ended_keeps_its_disks)
 	expect_settled();
 }
 
-struct killing {
-	uint64_t id;
-	bool over;
-};
-
-static void kill_task(void *arg)
-{
-	struct killing *k = arg;
-	struct error err;
-	auto_free char *text = NULL;
-	bool ok;
-
-	queue_cancel(s.master->queue, k->id, true, &ok, &text, &err);
-	k->over = true;
-}
-
-static bool is_killed(struct sim *sim, void *arg)
-{
-	(void)sim;
-	return ((struct killing *)arg)->over;
-}
-
 /* Kill the move while its memory is on its way. */
 static void kill_move(void)
 {
-	struct killing k = {.over = false};
+	uint64_t id;
 
 	s.nodes[1].migration = "active";
-	k.id = sim_submit(&s, op_live_move(), NULL);
+	id = sim_submit(&s, op_live_move(), NULL);
 	sim_run(&s, MINUTE_MS, NULL, NULL);
 	cr_assert_eq(s.files.n, 2);
-	task_set_owner(&s);
-	task_spawn("kill", kill_task, &k);
-	task_set_owner(NULL);
-	cr_assert(sim_run(&s, MINUTE_MS, is_killed, &k));
+	cr_expect_str_eq(sim_kill_job(&s, id), "error");
 	s.nodes[1].migration = NULL;
-	cr_expect_str_eq(sim_wait(&s, k.id), "error");
 }
 
 Test(live, a_killed_one_that_has_arrived_keeps_its_disks)

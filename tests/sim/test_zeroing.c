@@ -246,34 +246,16 @@ static uint64_t begin(bool up)
 	return id;
 }
 
-static void kill_task(void *arg)
-{
-	struct error err;
-	char *text = NULL;
-	bool ok;
-
-	queue_cancel(s.master->queue, *(uint64_t *)arg, true, &ok, &text, &err);
-	free(text);
-}
-
-static void kill_job(uint64_t id)
-{
-	task_set_owner(&s);
-	task_spawn("kill", kill_task, &id);
-	task_set_owner(NULL);
-	cr_expect_str_eq(sim_wait(&s, id), "error");
-}
-
 Test(zeroing, another_job_takes_back_what_a_killed_one_began)
 {
-	kill_job(begin(false));
+	cr_expect_str_eq(sim_kill_job(&s, begin(false)), "error");
 	sim_run(&s, TRACED_LONG_MS, NULL, NULL);
 	expect_as_before(false);
 }
 
 Test(zeroing, it_also_starts_the_instance)
 {
-	kill_job(begin(true));
+	cr_expect_str_eq(sim_kill_job(&s, begin(true)), "error");
 	s.calls = &traced;
 	sim_run(&s, TRACED_LONG_MS, NULL, NULL);
 	expect_calls("instance_shutdown blockdev_remove instance_start ");
