@@ -449,6 +449,17 @@ static int start(struct daemon *d, struct error *err)
 	return 0;
 }
 
+/* A master that lost its majority and was told to make way has work that it
+ * cannot record: the next master finds it cut off. */
+static void cut_off(struct masterd *md)
+{
+	struct error err;
+
+	error_set(&err, ERR_SYSTEM, ECODE_FENCED,
+		  "It was told to make way, and what still runs is cut off");
+	end(md, 0, &err);
+}
+
 static WAITS void end_master(void *arg)
 {
 	struct masterd *md = arg;
@@ -465,6 +476,8 @@ static WAITS void end_master(void *arg)
 	role_stop(md->role);
 	if (md->frames != NULL)
 		frames_stop(steal(&md->frames));
+	if (role_has_work(md->role))
+		cut_off(md);
 	/* Connections are handles of the loop, and no call uses them any
 	 * more. */
 	noderpc_https_destroy(steal(&md->https));

@@ -326,6 +326,11 @@ void role_stop(struct role *r)
 		quorum_stop(r->quorum);
 }
 
+bool role_has_work(const struct role *r)
+{
+	return r != NULL && r->master != NULL && !r->finished;
+}
+
 void role_free(struct role *r)
 {
 	if (r == NULL)

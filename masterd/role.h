@@ -85,6 +85,9 @@ WAITS void role_stop_promotion(struct role *r);
 /* End in order: running jobs end, all is written.  Not before role_begin() has
  * returned. */
 WAITS void role_stop(struct role *r);
+/* Whether tasks of the master are left behind role_stop(): it was told to end
+ * when it did not lead any more, so their work could not end. */
+bool role_has_work(const struct role *r);
 /* No task may be left that uses it. */
 void role_free(struct role *r);
 
