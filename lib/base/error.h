@@ -84,6 +84,9 @@ struct error {
 /* The codes below are ours: modules use them among each other, no client sees
  * them.  ERR_RPC: the host answers but its daemon does not run. */
 #define ECODE_REFUSED "connection_refused"
+/* ERR_RPC: the connection ended before the answer came: the daemon has ended,
+ * or its host starts anew. */
+#define ECODE_CUT "connection_cut"
 /* ERR_SYSTEM: the path is a pipe, a link, a folder or a device, no regular
  * file. */
 #define ECODE_NOFILE "no_regular_file"

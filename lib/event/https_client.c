@@ -283,12 +283,21 @@ static void start_waiting(struct https_client *c)
 	}
 }
 
+/* A connection that was there has ended. */
+static bool was_cut(CURLcode code)
+{
+	return code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR ||
+	       code == CURLE_SEND_ERROR || code == CURLE_PARTIAL_FILE;
+}
+
 /* The reason why there was no answer.  A host that refuses the connection runs,
  * but its daemon does not; a host that does not answer may be down. */
 static const char *why_failed(struct request *r, CURLcode code)
 {
 	long number = 0;
 
+	if (was_cut(code))
+		return ECODE_CUT;
 	if (code != CURLE_COULDNT_CONNECT)
 		return NULL;
 	curl_easy_getinfo(r->easy, CURLINFO_OS_ERRNO, &number);

@@ -44,9 +44,10 @@ struct https_post {
 
 /* Start a POST; *post is copied.  on_reply is called exactly once, from the
  * loop: with the status and the body (borrowed, NUL-terminated), or with status
- * 0 and err: ECODE_REFUSED when the connection was refused, kind ERR_EXEC when
- * the answer was longer than HTTPS_REPLY_MAX, else ERR_RPC.  A host that stops
- * answering is given up after two minutes, even if timeout_ms is longer. */
+ * 0 and err: ECODE_REFUSED when the connection was refused, ECODE_CUT when it
+ * ended before the answer, kind ERR_EXEC when the answer was longer than
+ * HTTPS_REPLY_MAX, else ERR_RPC.  A host that stops answering is given up after
+ * two minutes, even if timeout_ms is longer. */
 void https_post(struct https_client *c, const struct https_post *post,
 		char *body STEALS, size_t len,
 		void (*on_reply)(void *arg, int status, const char *body,

@@ -122,8 +122,17 @@ static struct heard *heard_of(struct noderpc *r, const char *address)
 	return h;
 }
 
+/* Whether the call waited for somebody who is not there.  A long call that is
+ * cut off when the node starts anew did not. */
+static bool waited_in_vain(const struct sent *sent, const struct error *err)
+{
+	return clock_mono_us() - sent->fanout->begin_us >= WAITED_US &&
+	       !error_is(err, ECODE_REFUSED) && !error_is(err, ECODE_CUT);
+}
+
 /* Note how the call ended: an answer, a failure, or a wait in vain. */
-static void note_outcome(const struct sent *sent, bool answered)
+static void note_outcome(const struct sent *sent, bool answered,
+			 const struct error *err)
 {
 	struct heard *h =
 		heard_of(sent->fanout->rpc, address_of(sent->result->node));
@@ -132,7 +141,7 @@ static void note_outcome(const struct sent *sent, bool answered)
 	h->answer_us = answered ? now : 0;
 	if (answered)
 		h->silent_until_us = 0;
-	else if (now - sent->fanout->begin_us >= WAITED_US)
+	else if (waited_in_vain(sent, err))
 		h->silent_until_us = now + (int64_t)NODERPC_SILENT_MS * 1000;
 }
 
@@ -322,7 +331,8 @@ static void on_reply(void *arg, const char *text, size_t len,
 		}
 		return;
 	}
-	note_outcome(sent, text != NULL || err->kind == ERR_EXEC || overtaken);
+	note_outcome(sent, text != NULL || err->kind == ERR_EXEC || overtaken,
+		     err);
 	if (overtaken)
 		set_overtaken(sent, err);
 	else if (text == NULL)

@@ -19,11 +19,12 @@
 
 /* A call to be sent.  The transport calls on_reply exactly once, from the loop:
  * with the whole answer ([ok, payload] as text), or with NULL and err.  The
- * ecode of err is ECODE_REFUSED when the host refuses the connection,
- * ECODE_FENCED when the node knows a newer term, ECODE_SHUT_OUT when it does
- * not let this one in.  Its kind is ERR_EXEC when the node answers but the call
- * or the answer is not possible (too long, for example); any other error means
- * that the node did not answer. */
+ * ecode of err is ECODE_REFUSED when the host refuses the connection, ECODE_CUT
+ * when the connection ended before the answer, ECODE_FENCED when the node knows
+ * a newer term, ECODE_SHUT_OUT when it does not let this one in.  Its kind is
+ * ERR_EXEC when the node answers but the call or the answer is not possible
+ * (too long, for example); any other error means that the node did not
+ * answer. */
 struct noderpc_call {
 	const char *node_name;
 	const char *address;
@@ -117,8 +118,9 @@ WAITS void noderpc_call_each(struct noderpc *r, struct node_result *results,
 
 /* For calls that only look at nodes (queries, data for allocators).  An answer
  * must come within NODERPC_LOOK_MS.  A node that did not answer in time is not
- * asked again for NODERPC_SILENT_MS, unless it has answered something since.
- * So a node that hangs delays one command, not each. */
+ * asked again for NODERPC_SILENT_MS, unless it has answered something since;
+ * one that refuses or ends a connection is there.  So a node that hangs delays
+ * one command, not each. */
 #define NODERPC_LOOK_MS 10000u
 #define NODERPC_SILENT_MS 10000
 WAITS void noderpc_look_many(struct noderpc *r, struct node_result *results,

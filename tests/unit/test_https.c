@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The HTTPS server and client against each other. */
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "tests/lib/https_pair.h"
+
+#define FDS 1024
 
 TestSuite(https, .init = pair_setup, .fini = pair_teardown, .timeout = 60);
 
@@ -235,6 +238,36 @@ Test(https, gone_server_is_an_error)
 	cr_assert_eq(after.rc, -1);
 	cr_assert_not_null(strstr(after.err.text, "Cannot call 127.0.0.1:"));
 	cr_assert(error_is(&after.err, ECODE_REFUSED));
+}
+
+/* As when the host of the server starts anew. */
+static void cut_connections(void)
+{
+	struct sockaddr_in own, peer;
+
+	for (int fd = 0; fd < FDS; fd++) {
+		socklen_t own_len = sizeof(own), peer_len = sizeof(peer);
+
+		if (getpeername(fd, (struct sockaddr *)&peer, &peer_len) == 0 &&
+		    getsockname(fd, (struct sockaddr *)&own, &own_len) == 0 &&
+		    ntohs(own.sin_port) == https_server_port(pair.server))
+			shutdown(fd, SHUT_RDWR);
+	}
+}
+
+Test(https, a_connection_that_ends_is_told_from_silence)
+{
+	struct call call = {.path = "/wait", .body = ""};
+
+	task_spawn("call", call_task, &call);
+	while (pair.at_once == 0)
+		uv_run(uv_default_loop(), UV_RUN_ONCE);
+	cut_connections();
+	pair.gate_open = true;
+	cond_signal(&pair.gate);
+	pair_run();
+	cr_assert_eq(call.rc, -1);
+	cr_assert(error_is(&call.err, ECODE_CUT), "%s", call.err.text);
 }
 
 Test(https, end_waits_for_running_requests)

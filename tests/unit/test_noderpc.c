@@ -23,7 +23,8 @@ static uv_idle_t answering;
 static bool fails; /* node 1 as well */
 static bool late;  /* answers only when the test says so */
 static struct buf trace;
-static int64_t virtual_us = 1000000, hang_us; /* before a refusal */
+static int64_t virtual_us = 1000000, hang_us; /* before a failure */
+static const char *failure = ECODE_REFUSED;
 
 static void answer(struct waiting *w)
 {
@@ -45,7 +46,7 @@ static void answer(struct waiting *w)
 	else if (strcmp(w->address, "192.0.2.6") == 0)
 		error_set(&e, ERR_RPC, ECODE_FENCED, "term 8 of node9");
 	else
-		error_set(&e, ERR_RPC, ECODE_REFUSED, "connection refused");
+		error_set(&e, ERR_RPC, failure, "connection refused");
 	virtual_us += text == NULL ? hang_us : 0;
 	w->call.on_reply(w->call.arg, text, text == NULL ? 0 : strlen(text),
 			 &e);
@@ -354,6 +355,7 @@ Test(noderpc, a_silent_node_is_not_asked_again_at_once)
 {
 	clock_replace(virtual_clock);
 	hang_us = 5000000;
+	failure = NULL;
 	cr_assert_not_null(strstr(look_at_9(), "connection refused"));
 	cr_assert_eq(strcmp(trace.data, "node9 node_info [] 10000; "), 0);
 	cr_assert_not_null(strstr(look_at_9(), "a moment ago"));
@@ -362,6 +364,19 @@ Test(noderpc, a_silent_node_is_not_asked_again_at_once)
 	hang_us = 0;
 	cr_assert_not_null(strstr(look_at_9(), "connection refused"));
 	/* Refused at once is not silent: it is asked each time. */
+	cr_assert_not_null(strstr(look_at_9(), "connection refused"));
+	clock_replace(NULL);
+}
+
+/* A long call that is cut off by a restart says nothing about the next. */
+Test(noderpc, a_node_that_ends_a_connection_is_not_silent)
+{
+	clock_replace(virtual_clock);
+	hang_us = 5000000;
+	failure = ECODE_CUT;
+	cr_assert_not_null(strstr(look_at_9(), "connection refused"));
+	hang_us = 0;
+	failure = ECODE_REFUSED;
 	cr_assert_not_null(strstr(look_at_9(), "connection refused"));
 	clock_replace(NULL);
 }
