@@ -31,7 +31,7 @@ static void teardown(void)
 	sim_done(&s);
 }
 
-TestSuite(candidates, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(candidates, .init = setup, .fini = teardown, .timeout = 400);
 
 /* Cut the nodes whose bit is set off from the others. */
 static void cut(unsigned side)
@@ -674,7 +674,7 @@ static struct consensus_status log_status(void)
 	return status;
 }
 
-TestSuite(many_candidates, .fini = teardown, .timeout = 60);
+TestSuite(many_candidates, .fini = teardown, .timeout = 400);
 
 /* The log has so many members; the others are candidates without a part. */
 Test(many_candidates, more_than_the_log_can_have_change_nothing)
