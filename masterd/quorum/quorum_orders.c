@@ -22,6 +22,8 @@
 #define LEND_MS 100
 /* What is committed is known everywhere within a heartbeat or two. */
 #define APPLY_US 8000000
+/* A server that could not write its files is told again so soon. */
+#define WRITE_OUT_MS 200
 /* Beside what running jobs may take. */
 #define ORDER_MS 15000u
 #define ASK_MS 5000u
@@ -306,34 +308,66 @@ static WAITS json_t *take_write_out(struct quorum *q, const json_t *order,
 			break;
 		task_sleep(POLL_MS);
 	}
+	if (q->log == NULL || status.applied < index) {
+		error_set(err, ERR_QUEUE, ECODE_STATE,
+			  "This node has not everything yet");
+		return NULL;
+	}
 	return state_write_out(q->state, err) < 0 ? NULL : json_null();
+}
+
+static bool writes_files(const struct quorum *q,
+			 const struct quorum_candidate *c)
+{
+	return c->online && !c->ganetis && !c->turned_away &&
+	       c->hash != q->me.id >> QUORUM_LIFE_BITS;
+}
+
+/* The node answers, and its master daemon does not: it is just starting. */
+static bool may_follow(const struct node_result *r)
+{
+	return r->payload == NULL && r->err != NULL && r->err->kind == ERR_EXEC;
+}
+
+/* Tell the others once; true: some of them may follow in a moment. */
+static WAITS bool tell_to_write_out(struct quorum *q, const char *index,
+				    unsigned timeout_ms)
+{
+	struct node_result *results;
+	bool again = false;
+	size_t n = 0;
+
+	quorum_nodes_refresh(q);
+	results = node_results_new(q->n_candidates);
+	for (size_t i = 0; i < q->n_candidates; i++)
+		if (writes_files(q, &q->candidates[i]))
+			results[n++].node = json_incref(q->candidates[i].node);
+	noderpc_call_many(q->rpc, results, n,
+			  rpc_within(rpc_log_order(json_make(
+					     "[s, s]", "write_out", index)),
+				     timeout_ms));
+	for (size_t i = 0; i < n; i++)
+		again |= may_follow(&results[i]);
+	node_results_free(results, n);
+	return again;
 }
 
 void quorum_write_out(struct quorum *q, unsigned timeout_ms)
 {
-	struct node_result *results;
+	int64_t until_us = clock_mono_us() + timeout_ms * INT64_C(1000);
 	struct consensus_status status;
 	auto_free char *index = NULL;
 	struct error err;
-	size_t n = 0;
 
 	if (q->log == NULL)
 		return;
 	consensus_status(q->log, &status);
 	index = number_text(status.applied);
-	quorum_nodes_refresh(q);
-	results = node_results_new(q->n_candidates);
-	for (size_t i = 0; i < q->n_candidates; i++)
-		if (q->candidates[i].online &&
-		    q->candidates[i].hash != q->me.id >> QUORUM_LIFE_BITS)
-			results[n++].node = json_incref(q->candidates[i].node);
 	if (state_write_out(q->state, &err) < 0)
 		log_warning("%s", err.text);
-	noderpc_call_many(q->rpc, results, n,
-			  rpc_within(rpc_log_order(json_make(
-					     "[s, s]", "write_out", index)),
-				     timeout_ms));
-	node_results_free(results, n);
+	while (tell_to_write_out(q, index, timeout_ms) && !q->stopping &&
+	       clock_mono_us() < until_us)
+		task_sleep(WRITE_OUT_MS);
 }
 
 /* --- away --- */

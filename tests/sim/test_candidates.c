@@ -577,6 +577,46 @@ Test(candidates, what_a_full_disk_has_not_taken_is_not_said_to_be_there)
 	cr_expect_gt(count_said(), 0);
 }
 
+static char *config_file(struct sim_node *n)
+{
+	struct error err;
+	size_t len;
+
+	return n->disk.disk.read(&n->disk.disk,
+				 path(n->paths, PATH_CONFIG_DATA), 10000000,
+				 &len, &err);
+}
+
+static WAITS void all_write_out_task(void *arg)
+{
+	(void)arg;
+	quorum_write_out(s.master->quorum, 10000);
+	ended = true;
+}
+
+/* verify compares the files; a daemon may just be changing its role. */
+Test(candidates, the_files_of_a_standby_that_is_coming_are_waited_for)
+{
+	struct sim_node *n = &s.nodes[1];
+	auto_free char *before = config_file(n), *after = NULL;
+
+	sim_pause(&n->masterd);
+	set_candidate(5, true);
+	commit(MINUTE_MS);
+	cr_assert(committed);
+	ended = false;
+	task_set_owner(&s.nodes[0].masterd);
+	task_spawn("write out", all_write_out_task, NULL);
+	task_set_owner(NULL);
+	sim_run(&s, 3000, NULL, NULL);
+	cr_expect_not(ended);
+	sim_resume(&n->masterd);
+	sim_run(&s, 5000, NULL, NULL);
+	cr_expect(ended);
+	after = config_file(n);
+	cr_expect(strcmp(before, after) != 0);
+}
+
 static void drain_task(void *arg)
 {
 	struct error err;
