@@ -44,8 +44,10 @@ succeeds "all acknowledged jobs are final, none is lost or there twice" \
 
 # --- an older image of a disk ---
 
+config_of() { echo "$(root "$1")/var/lib/ganeti/config.data"; }
+same_config() { cmp -s "$(config_of "$master")" "$(config_of "$1")"; }
 vc start "$VC" node1 >/dev/null
-back() { [ -f "$(log_of node1)/server" ] && on "$master" gnt-cluster verify >/dev/null; }
+back() { [ -f "$(log_of node1)/server" ] && same_config node1; }
 until_true 60 back
 other=node5
 [ "$master" = node5 ] && other=node4
@@ -60,8 +62,7 @@ vc start "$VC" "$other" >/dev/null
 until_true 30 has_log
 on "$master" gnt-cluster add-tags after1
 on "$master" gnt-cluster add-tags after2
-same_config() { cmp -s "$(root "$master")/var/lib/ganeti/config.data" "$(root "$other")/var/lib/ganeti/config.data"; }
-until_true 30 same_config
+until_true 30 same_config "$other"
 vc stop "$VC" "$other"
 was=$(server_of "$other")
 rm -rf "$(log_of "$other")"
@@ -73,8 +74,8 @@ until_true 60 renewed
 succeeds "it takes part as a new server" renewed
 like "$(cat "$(root "$other")"/var/log/ganeti/master-daemon.log)" \
     'put back to an older image' "and its log says why"
-until_true 30 same_config
-succeeds "it has everything" same_config
+until_true 30 same_config "$other"
+succeeds "it has everything" same_config "$other"
 
 # --- by itself ---
 

@@ -93,10 +93,14 @@ fails() {
 
 # until SECONDS COMMAND...: poll until the command succeeds; 1 when it never did
 until_true() {
+    tap_limit=$1
     tap_deadline=$(($(date +%s) + $1))
     shift
     while ! "$@" >/dev/null 2>&1; do
-        [ "$(date +%s)" -lt "$tap_deadline" ] || return 1
+        if [ "$(date +%s)" -ge "$tap_deadline" ]; then
+            echo "# waited $tap_limit s in vain: $*"
+            return 1
+        fi
         sleep 0.02
     done
 }
