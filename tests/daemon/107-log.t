@@ -69,7 +69,9 @@ rm -rf "$(log_of "$other")"
 cp -a "$VC/image" "$(log_of "$other")"
 is "$(server_of "$other")" "$was" "the image is of the same server"
 vc start "$VC" "$other" >/dev/null
-renewed() { has_log && [ "$(server_of "$other")" != "$was" ]; }
+renewed() {
+    now=$(server_of "$other" 2>/dev/null) && [ -n "$now" ] && [ "$now" != "$was" ]
+}
 until_true 60 renewed
 succeeds "it takes part as a new server" renewed
 like "$(cat "$(root "$other")"/var/log/ganeti/master-daemon.log)" \
