@@ -294,6 +294,18 @@ static int check_host(const struct cli *cli, const struct paths *p,
 	return 0;
 }
 
+/* What the host had of a log is that of another life.  So is the newest master
+ * that it knows, unless it was one of this cluster's. */
+static int forget_master(const struct paths *p, const json_t *message,
+			 struct error *err)
+{
+	if (fs_remove_tree(path(p, PATH_CONSENSUS_DIR), err) < 0)
+		return -1;
+	return bootstrap_has_certificate(p, message)
+		       ? 0
+		       : fs_remove(path(p, PATH_MASTER_TERM), err);
+}
+
 static int join(struct cli *cli, struct error *err)
 {
 	const struct paths *p = cli_paths(cli, err);
@@ -301,10 +313,9 @@ static int join(struct cli *cli, struct error *err)
 
 	if (message == NULL || check_host(cli, p, message, err) < 0)
 		return -1;
-	/* What it had of a log is that of another life. */
 	if (bootstrap_stop(p, DAEMON_NODED, false, err) < 0 ||
 	    bootstrap_stop(p, DAEMON_MASTERD, false, err) < 0 ||
-	    fs_remove_tree(path(p, PATH_CONSENSUS_DIR), err) < 0 ||
+	    forget_master(p, message, err) < 0 ||
 	    bootstrap_folders(p, err) < 0 ||
 	    bootstrap_take_secrets(p, message, err) < 0)
 		return -1;

@@ -625,6 +625,7 @@ int bootstrap_forget(const struct paths *p, struct error *err)
 		PATH_KNOWN_HOSTS,  PATH_WATCHER_PAUSE,
 		PATH_SPICE_PEM,	   PATH_SPICE_CA_PEM,
 		PATH_SSH_PUB_KEYS, PATH_EPO_PAUSE,
+		PATH_MASTER_TERM,  PATH_CONFIG_DIGEST,
 	};
 	auto_free char *damaged =
 		xprintf("%s" PATHS_DAMAGED_LOG, path(p, PATH_CONSENSUS_DIR));

@@ -50,6 +50,9 @@ is "$(ls "$host")" "" "so the host stays as it is"
 users=/var/lib/ganeti/rapi/users
 mkdir -p "$(root node1)/var/lib/ganeti/rapi"
 echo "joe secret read" >"$(root node1)$users"
+# It was a node of another cluster, which had many masters.
+mkdir -p "$host/var/lib/ganeti"
+echo '{"term": 1000000, "master": "other.example.com"}' >"$host/var/lib/ganeti/master-term"
 succeeds "a host joins" \
     m gnt-node add --no-ssh-key-check --node-parameters=ssh_port=$port localhost
 is "$(nodes)" "localhost node1.example.com " "and is a node"
