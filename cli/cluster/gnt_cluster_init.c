@@ -309,6 +309,7 @@ static int destroy(struct cli *cli, struct error *err)
 	if (result == NULL ||
 	    bootstrap_stop(p, DAEMON_MASTERD, false, err) < 0 ||
 	    bootstrap_stop(p, DAEMON_NODED, false, err) < 0 ||
+	    bootstrap_stop(p, DAEMON_RAPI, false, err) < 0 ||
 	    bootstrap_forget(p, err) < 0)
 		return -1;
 	return CLI_OK;
