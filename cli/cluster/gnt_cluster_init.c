@@ -148,16 +148,19 @@ static bool is_virtual(const struct paths *p)
 	return *p->root != '\0';
 }
 
-static int check_secondary(const struct paths *p, const char *ip, int family,
+/* Of either family, whatever the primary addresses are: Ganeti's are always of
+ * IPv4. */
+static int check_secondary(const struct paths *p, const char *ip,
 			   struct error *err)
 {
 	unsigned char bytes[sizeof(struct in6_addr)];
 
-	if (inet_pton(family, ip, bytes) != 1)
+	if (inet_pton(AF_INET, ip, bytes) != 1 &&
+	    inet_pton(AF_INET6, ip, bytes) != 1)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "The secondary address '%s' is not a valid "
-				 "IPv%d address",
-				 ip, family == AF_INET ? 4 : 6);
+				 "address",
+				 ip);
 	if (is_virtual(p) || here_has_address(ip))
 		return 0;
 	return error_set(err, ERR_PREREQ, ECODE_ENVIRON,
@@ -182,13 +185,13 @@ static int check_unused(const struct paths *p, const char *name, const char *ip,
 }
 
 static int check_network(const struct cli *cli, const struct paths *p,
-			 int family, const char *cluster_ip, struct error *err)
+			 const char *cluster_ip, struct error *err)
 {
 	const char *secondary = cli_text(cli, &OPT_SECONDARY_IP);
 	const char *netdev =
 		cli_text(cli, &OPT_MASTER_NETDEV) ?: CLUSTER_NETDEV;
 
-	if (secondary != NULL && check_secondary(p, secondary, family, err) < 0)
+	if (secondary != NULL && check_secondary(p, secondary, err) < 0)
 		return -1;
 	if (!is_virtual(p) && !here_has_device(netdev))
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
@@ -210,7 +213,7 @@ static int find_addresses(const struct cli *cli, const struct paths *p,
 	auto_free char *cluster =
 		node == NULL ? NULL : here_resolve(cli->args[0], family, err);
 
-	if (cluster == NULL || check_network(cli, p, family, cluster, err) < 0)
+	if (cluster == NULL || check_network(cli, p, cluster, err) < 0)
 		return -1;
 	*ret_node = steal(&node);
 	*ret_cluster = steal(&cluster);

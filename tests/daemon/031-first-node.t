@@ -35,7 +35,7 @@ for ip in 198.51.100.11 127.0.0.1; do
     like "$out" "secondary address $ip is none of this host" "of this host: $ip"
 done
 fails "which is one" init -s node1.example.com cluster.example.com
-like "$out" "'node1.example.com' is not a valid IPv4 address" "in numbers"
+like "$out" "'node1.example.com' is not a valid address" "in numbers"
 is "$(find "$(root node1)/var/lib/ganeti" -type f)" "" "nothing was written"
 
 addresses() { on node1 ip -o address show dev eth0; }
