@@ -154,7 +154,7 @@ static void quit(struct noded *n)
 static int find_address(struct noded *n, const char *bind, struct error *err)
 {
 	n->address =
-		bind != NULL ? xstrdup(bind) : noded_listen_address(n->paths);
+		bind != NULL ? xstrdup(bind) : ssconf_listen_address(n->paths);
 	if (n->address != NULL)
 		return 0;
 	return error_set(err, ERR_CONFIG, NULL,

@@ -221,12 +221,11 @@ static int parse(int argc, char **argv, struct daemon *d, struct rapi *r,
 /* Where to listen; to be freed. */
 static char *find_address(const struct paths *p, const char *bind)
 {
-	char *own = NULL;
+	char *own;
 
 	if (bind != NULL)
 		return xstrdup(bind);
-	if (p->root[0] != '\0')
-		own = ssconf_node_ip(p, p->hostname);
+	own = ssconf_listen_address(p);
 	return own == NULL ? xstrdup("0.0.0.0") : own;
 }
 

@@ -43,16 +43,6 @@ static bool owner_runs(void *arg)
 	return n->masterd_runs(n);
 }
 
-char *noded_listen_address(const struct paths *paths)
-{
-	auto_free char *family = NULL;
-
-	if (paths->root[0] != '\0')
-		return ssconf_node_ip(paths, paths->hostname);
-	family = ssconf_read(paths, "primary_ip_family");
-	return xstrdup(str_eq(family, "10") ? "::" : "0.0.0.0");
-}
-
 char *noded_find_program(const char *name, struct error *err)
 {
 	auto_free char *self = fs_own_folder();

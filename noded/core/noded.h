@@ -69,12 +69,6 @@ int noded_reload(struct noded *n, struct error *err);
  * or installed; to be freed, NULL with err. */
 char *noded_find_program(const char *name, struct error *err);
 
-/* The address at which a node daemon listens by default, to be freed.  It is
- * the "any" address of the cluster's family, since secondary addresses and the
- * master's are used, too; in a virtual cluster, where nodes share the machine,
- * it is the node's primary address.  NULL where that is not known. */
-char *noded_listen_address(const struct paths *paths);
-
 /* Whether this node is one of a virtual cluster: several share the machine, so
  * nothing outside of the root may be touched. */
 static inline bool noded_is_virtual(const struct noded *n)

@@ -219,24 +219,3 @@ Test(noded_server, slow_calls_do_not_hold_up_quick_ones)
 	free(slow.answer);
 	free(quick.answer);
 }
-
-/* Without a cluster on the machine the family is IPv4. */
-Test(noded_listen, everywhere_but_in_a_virtual_cluster)
-{
-	struct paths *real = paths_create("", "node1.example.com");
-	auto_free char *everywhere = noded_listen_address(real);
-	auto_free char *own = NULL, *line = NULL;
-
-	test_loop_start();
-	test_node_create(&node);
-	cr_expect_str_eq(everywhere, "0.0.0.0");
-	cr_expect_null(noded_listen_address(node.n.paths));
-	line = xprintf("%s 127.1.2.3\n", node.n.paths->hostname);
-	test_node_write(&node, "/var/lib/ganeti/ssconf_node_primary_ips", line,
-			0444);
-	own = noded_listen_address(node.n.paths);
-	cr_expect_str_eq(own, "127.1.2.3");
-	paths_destroy(real);
-	test_node_loop_stop(&node);
-	test_node_destroy(&node);
-}

@@ -57,6 +57,24 @@ Test(ssconf_files, what_is_written_is_read)
 	cr_assert_null(ssconf_read(paths, "uid_pool"));
 }
 
+/* Without a cluster on the machine the family is IPv4. */
+Test(ssconf_files, daemons_listen_everywhere_but_in_a_virtual_cluster)
+{
+	struct paths *real = paths_create("", "node1");
+	auto_free char *everywhere = ssconf_listen_address(real);
+	auto_free char *own = NULL;
+	struct error err;
+
+	cr_expect_str_eq(everywhere, "0.0.0.0");
+	cr_expect_null(ssconf_listen_address(paths));
+	cr_assert_eq(put("node_primary_ips",
+			 json_make("[s]", "node1 127.1.2.3"), &err),
+		     0, "%s", err.text);
+	own = ssconf_listen_address(paths);
+	cr_expect_str_eq(own, "127.1.2.3");
+	paths_destroy(real);
+}
+
 Test(ssconf_files, an_empty_value_is_an_empty_file)
 {
 	auto_free char *file = paths_ssconf(paths, "uid_pool");

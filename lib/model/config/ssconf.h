@@ -50,4 +50,10 @@ int ssconf_write(struct disk *d, const struct paths *p, const json_t *values,
 /* The primary IP of a node by its name, from node_primary_ips; NULL. */
 char *ssconf_node_ip(const struct paths *p, const char *node_name);
 
+/* Where a daemon of this node listens by default, to be freed.  It is the "any"
+ * address of the cluster's family, since secondary addresses and the master's
+ * are used, too; in a virtual cluster, where nodes share the machine, it is the
+ * node's primary address.  NULL where that is not known. */
+char *ssconf_listen_address(const struct paths *p);
+
 #endif

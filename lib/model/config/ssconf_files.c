@@ -134,3 +134,13 @@ char *ssconf_node_ip(const struct paths *p, const char *node_name)
 			return xstrdup(lines.items[i] + len + 1);
 	return NULL;
 }
+
+char *ssconf_listen_address(const struct paths *p)
+{
+	auto_free char *family = NULL;
+
+	if (*p->root != '\0')
+		return ssconf_node_ip(p, p->hostname);
+	family = ssconf_read(p, "primary_ip_family");
+	return xstrdup(str_eq(family, "10") ? "::" : "0.0.0.0");
+}
