@@ -8,6 +8,7 @@
 #include <netdb.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -231,7 +232,7 @@ static char *full_name(const char *name)
 	if (getaddrinfo(name, NULL, &hints, &found) != 0)
 		return xstrdup(name);
 	full = found->ai_canonname;
-	ret = xstrdup(full != NULL && strncmp(full, name, n) == 0 &&
+	ret = xstrdup(full != NULL && strncasecmp(full, name, n) == 0 &&
 				      full[n] == '.' && str_valid_hostname(full)
 			      ? full
 			      : name);

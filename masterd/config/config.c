@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include <strings.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/pulse.h"
@@ -246,11 +247,20 @@ static void match_prefix(const char *key, void *value, void *arg)
 {
 	struct prefix_search *search = arg;
 
-	if (strncmp(key, search->name, search->len) != 0 ||
+	if (strncasecmp(key, search->name, search->len) != 0 ||
 	    key[search->len] != '.')
 		return;
 	search->found = value;
 	search->n++;
+}
+
+/* Names of hosts are kept in lower case. */
+static const json_t *find_lower(const struct config *c, enum config_kind kind,
+				const char *name)
+{
+	auto_free char *lower = str_lower(name);
+
+	return table_get(&c->index.names[kind], lower);
 }
 
 const json_t *config_find(const struct config *c, enum config_kind kind,
@@ -263,6 +273,9 @@ const json_t *config_find(const struct config *c, enum config_kind kind,
 		object = config_get(c, kind, name);
 	if (object != NULL || !config_kinds[kind].short_names ||
 	    search.len == 0)
+		return object;
+	object = find_lower(c, kind, name);
+	if (object != NULL)
 		return object;
 	table_each(&c->index.names[kind], match_prefix, &search);
 	return search.n == 1 ? search.found : NULL;

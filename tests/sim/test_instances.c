@@ -223,6 +223,7 @@ Test(instances, names_have_no_case)
 	expect(op_add("Web1", NODE2, false), "success");
 	cr_assert_str_eq(json_str(instance("web1"), "name", ""), "web1");
 	expect(op_add("WEB1", NODE2, false), "already_exists");
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "Web1"), "success");
 }
 
 /* What an administrator can do with gnt-instance modify --offline. */
