@@ -29,11 +29,18 @@ static void pass_on(void *arg, bool is_stderr, const char *data, size_t len)
 }
 
 /* What became of the command; 0 or -1. */
-static int judge(const struct join *join, const char *line,
+static int judge(const struct join *join, const char *user, const char *line,
 		 const struct ssh_result *result, struct error *err)
 {
 	if (result->status == 0)
 		return 0;
+	if (result->status == NOT_FOUND && !str_eq(user, "root"))
+		return error_set(err, ERR_EXEC, ECODE_ENVIRON,
+				 "User %s finds no %s on %s: it has to be root "
+				 "who logs in (\"User root\" in the SSH "
+				 "configuration), and Gantry has to be "
+				 "installed there",
+				 user, join->command->items[0], join->host);
 	if (result->status == NOT_FOUND)
 		return error_set(err, ERR_EXEC, ECODE_ENVIRON,
 				 "There is no %s on %s: Gantry has to be "
@@ -66,7 +73,7 @@ static WAITS int run_at(const struct join *join,
 		return -1;
 	rc = ssh_run(s, &command, &result, err);
 	ssh_close(s);
-	return rc < 0 ? -1 : judge(join, line, &result, err);
+	return rc < 0 ? -1 : judge(join, target->user, line, &result, err);
 }
 
 static WAITS void run_task(void *arg)

@@ -154,14 +154,18 @@ static bool trust(void *arg, const char *host, const char *key)
 	return true;
 }
 
-static const struct ssh_person *choose_person(const struct ssh_config *c,
-					      const struct ssh_person *person)
+/* What may be asked: with BatchMode nothing; StrictHostKeyChecking is about the
+ * keys of hosts alone. */
+static void take_person(struct login *l, const struct ssh_config *c,
+			const struct ssh_person *person)
 {
-	static const struct ssh_person trusting = {.trusts = trust};
-
+	if (person != NULL && !c->batch)
+		l->person = *person;
+	if (c->strict == SSH_STRICT_YES)
+		l->person.trusts = NULL;
 	if (c->strict == SSH_STRICT_NEW)
-		return &trusting;
-	return c->batch || c->strict == SSH_STRICT_YES ? NULL : person;
+		l->person.trusts = trust;
+	l->target.person = &l->person;
 }
 
 int login_to_host(struct login *l, const struct paths *p,
@@ -180,7 +184,7 @@ int login_to_host(struct login *l, const struct paths *p,
 
 	*l = (struct login){0};
 	take_config(l, place, &c);
-	l->target.person = choose_person(&c, person);
+	take_person(l, &c, person);
 	keys_only = c.keys_only && l->keys.n > 0;
 	ssh_config_done(&c);
 	if (l->known_hosts.n == 0) {

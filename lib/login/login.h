@@ -19,6 +19,7 @@
 struct login {
 	struct ssh_target target; /* for ssh_open(); points into this struct */
 	struct strv keys, known_hosts;
+	struct ssh_person person;
 	char *name, *address, *user, *agent, *key_alias, *remember;
 };
 

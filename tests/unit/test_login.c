@@ -98,9 +98,40 @@ Test(login, a_configuration_comes_first)
 	cr_expect_eq(t->port, 2022);
 }
 
+static WAITS char *secret(void *arg, const char *question)
+{
+	(void)arg, (void)question;
+	return NULL;
+}
+
+static WAITS bool trusts(void *arg, const char *host, const char *key)
+{
+	(void)arg, (void)host, (void)key;
+	return false;
+}
+
+/* StrictHostKeyChecking says nothing of passwords. */
+Test(login, a_person_is_asked_for_secrets_whatever_is_known_of_hosts)
+{
+	static const struct ssh_person person = {.trusts = trusts,
+						 .secret = secret};
+
+	write_config("StrictHostKeyChecking yes\n");
+	cr_assert_eq(login_to_host(&login, root.paths, &place, &person, &err),
+		     0);
+	cr_expect_eq(login.target.person->secret, secret);
+	cr_expect_null(login.target.person->trusts);
+	login_done(&login);
+	write_config("StrictHostKeyChecking accept-new\n");
+	cr_assert_eq(login_to_host(&login, root.paths, &place, &person, &err),
+		     0);
+	cr_expect_eq(login.target.person->secret, secret);
+	cr_expect(login.target.person->trusts(NULL, "h", "k"));
+}
+
 Test(login, a_host_is_known_to_who_runs_the_program)
 {
-	static const struct ssh_person person;
+	static const struct ssh_person person = {.secret = secret};
 	const struct ssh_target *t = &login.target;
 
 	cr_assert_eq(login_to_host(&login, root.paths, &place, &person, &err),
@@ -108,7 +139,7 @@ Test(login, a_host_is_known_to_who_runs_the_program)
 	expect_ends(t->known_hosts[0], "/.ssh/known_hosts");
 	cr_expect_str_eq(t->known_hosts[1], "/etc/ssh/ssh_known_hosts");
 	cr_expect_str_eq(t->remember, t->known_hosts[0]);
-	cr_expect_eq(t->person, &person);
+	cr_expect_eq(t->person->secret, secret);
 	cr_expect(str_starts(t->keys[0], root.top));
 	expect_ends(t->keys[0], "/.ssh/id_ed25519");
 	login_done(&login);
@@ -116,7 +147,7 @@ Test(login, a_host_is_known_to_who_runs_the_program)
 		     "IdentitiesOnly yes\n");
 	cr_assert_eq(login_to_host(&login, root.paths, &place, &person, &err),
 		     0);
-	cr_expect_null(t->person);
+	cr_expect_null(t->person->secret);
 	cr_expect_str_eq(t->remember, "/x");
 	cr_expect_str_eq(t->keys[0], "/k");
 	cr_expect_null(t->keys[1]);
