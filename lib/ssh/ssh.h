@@ -46,7 +46,7 @@ struct ssh_target {
 	const char *name;    /* of the host, for errors */
 	const char *address; /* a name or a numeric address; NULL: name */
 	int port;	     /* 0: SSH_PORT */
-	bool ipv6;	     /* only by IPv6 */
+	bool ipv6;	     /* a name: only by IPv6 */
 	unsigned step_ms;    /* time limit of each step; 0: SSH_STEP_MS */
 	unsigned silence_ms; /* how long it may be silent; 0: SSH_SILENCE_MS */
 

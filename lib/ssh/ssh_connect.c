@@ -4,6 +4,7 @@
  *
  * A lookup of a name cannot be stopped.  Where it takes too long, its memory
  * stays until it has ended, and nobody waits for it. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -99,9 +100,18 @@ static void on_found(uv_getaddrinfo_t *request, int status,
 }
 
 /* NULL with err; else to be freed with lookup_free(). */
+/* The family is for names; an address has one. */
+static int family_of(const char *address, bool ipv6)
+{
+	struct in_addr v4;
+
+	return ipv6 && inet_pton(AF_INET, address, &v4) != 1 ? AF_INET6
+							     : AF_UNSPEC;
+}
+
 static WAITS struct lookup *look_up(struct ssh *s, bool ipv6, struct error *err)
 {
-	const struct addrinfo hints = {.ai_family = ipv6 ? AF_INET6 : AF_UNSPEC,
+	const struct addrinfo hints = {.ai_family = family_of(s->address, ipv6),
 				       .ai_socktype = SOCK_STREAM};
 	struct lookup *l = xalloc(sizeof(*l));
 	char port[8];
