@@ -240,6 +240,17 @@ static struct query_cell get_storage(const struct query *q,
  * Ganeti's does not have it. */
 #define VERSION_FIELD "program_version"
 
+/* Whether a report of a hypervisor is read.  One that does not work fails the
+ * whole call, also for who only asks whether the node is there. */
+static bool wants_hypervisor(const struct query *q)
+{
+	for (size_t i = 0; i < q->class->n_fields; i++)
+		if (q->class->fields[i].get == get_hypervisor &&
+		    query_wants(q, q->class->fields[i].name))
+			return true;
+	return false;
+}
+
 static struct rpc_request node_info_request(const struct query *q,
 					    struct query_row *row)
 {
@@ -252,7 +263,7 @@ static struct rpc_request node_info_request(const struct query *q,
 					exclusive);
 	json_t *params;
 
-	if (hv == NULL)
+	if (hv == NULL || !wants_hypervisor(q))
 		return rpc_node_info(units, json_array());
 	params = params_fill_hv(cluster, hv, NULL, NULL);
 	if (strv_has(&q->wanted, VERSION_FIELD))

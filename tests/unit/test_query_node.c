@@ -76,6 +76,21 @@ Test(query_node, asks_each_node_once_as_ganeti_does)
 		json_object_get(f.calls, "node_info node2.example.com"), want);
 }
 
+/* A hypervisor that does not work fails the call, and then a node that is there
+ * looks as if it did not answer. */
+Test(query_node, who_asks_whether_a_node_is_there_asks_no_hypervisor)
+{
+	auto_json json_t *got = NULL;
+	auto_json json_t *want =
+		fixture_parse("[[[\"file\",\"/srv/ganeti/file-storage\",[]]],"
+			      "[]]");
+
+	fixture_begin(&f, NULL);
+	got = fixture_query(&f, "node", "[\"name\",\"bootid\"]", "null");
+	compat_assert_same(
+		json_object_get(f.calls, "node_info node2.example.com"), want);
+}
+
 Test(query_node, the_version_is_asked_for_by_those_who_want_it)
 {
 	auto_json json_t *got = NULL;
