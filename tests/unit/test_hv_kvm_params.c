@@ -29,7 +29,7 @@ static const struct row {
 	enum where where;
 	const char *part;
 } rows[] = {
-	{"acpi", "{'acpi': false}", LINE, "-no-acpi"},
+	{"acpi", "{'acpi': false}", LINE, "-machine pc,acpi=off"},
 	{"boot_order", "{'boot_order': 'network'}", LINE,
 	 "netdev=nic0,mac=aa:00:00:00:00:01,id=nic0,addr=0xd,bootindex=1"},
 	{"cdrom2_image_path", "{'cdrom2_image_path': '/i'}", LINE, "file=/i,"},

@@ -409,6 +409,24 @@ Test(hv_kvm_start, each_has_a_user_of_its_own_from_the_pool)
 	cr_expect_not(fs_exists("/run/ganeti/kvm-hypervisor/uid/4000"));
 }
 
+/* --- the machine --- */
+
+/* "pc" is another one with each version of QEMU. */
+Test(hv_kvm_start, which_machine_it_is_is_noted_for_a_migration)
+{
+	auto_json json_t *notes = NULL;
+	json_t *instance;
+
+	own_paths();
+	instance = instance_of("{}");
+	start(instance);
+	notes = kvm_read_notes(paths, "web1");
+	cr_expect(str_starts(
+		json_str(json_get(notes, "hvparams"), "machine_version", ""),
+		"pc-i440fx-"));
+	end(instance);
+}
+
 /* --- CPUs --- */
 
 /* The CPUs that the thread of a vCPU may use, as the kernel lists them. */

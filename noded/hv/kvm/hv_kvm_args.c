@@ -43,12 +43,14 @@ static void add_machine(struct strv *argv, const json_t *hv)
 	bool accelerated = strcmp(flag, "enabled") == 0 ||
 			   (strcmp(flag, "disabled") != 0 && kvm_works());
 
-	add(argv, "-machine", *machine == '\0' ? "pc" : machine);
+	if (*machine == '\0')
+		machine = "pc";
+	strv_add(argv, "-machine");
+	strv_addf(argv, "%s%s", machine,
+		  json_bool(hv, "acpi", true) ? "" : ",acpi=off");
 	/* A small translation buffer, as there are many guests in test
 	 * clusters. */
 	add(argv, "-accel", accelerated ? "kvm" : "tcg,tb-size=32");
-	if (!json_bool(hv, "acpi", true))
-		add(argv, "-no-acpi", NULL);
 	if (strcmp(json_str(hv, "reboot_behavior", "reboot"), "exit") == 0)
 		add(argv, "-no-reboot", NULL);
 	if (json_bool(hv, "use_localtime", false))

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "lib/base/array.h"
+#include "lib/base/log.h"
 #include "lib/event/proc.h"
 #include "lib/json/json.h"
 #include "noded/hv/kvm/hv_kvm.h"
@@ -13,6 +14,8 @@
 #include "noded/hv/scope.h"
 
 #define START_TIMEOUT_MS 60000
+/* How QEMU's names of types of machines end. */
+#define MACHINE_TYPE "-machine"
 
 /* Parameters that the guest can see must stay the same until it ends, also
  * after a migration. */
@@ -196,6 +199,30 @@ static WAITS int connect_nics(const struct paths *p, const json_t *instance,
 	return 0;
 }
 
+/* "pc" is another machine with each version of QEMU.  Which one it is here is
+ * noted, as the target of a migration has to make the same.  Where QEMU does
+ * not tell, the target takes its own. */
+static WAITS void note_machine(const struct paths *p, const char *name)
+{
+	struct error err;
+	auto_json json_t *type = kvm_monitor(
+		p, name, "qom-get",
+		json_make("{s:s, s:s}", "path", "/machine", "property", "type"),
+		&err);
+	auto_json json_t *notes = kvm_read_notes(p, name);
+	auto_free char *machine = NULL;
+
+	if (!json_is_string(type) || notes == NULL ||
+	    !str_ends(json_string_value(type), MACHINE_TYPE))
+		return;
+	machine = xstrndup(json_string_value(type),
+			   json_string_length(type) - strlen(MACHINE_TYPE));
+	json_set_str(json_object_get(notes, "hvparams"), "machine_version",
+		     machine);
+	if (kvm_write_notes(p, name, notes, &err) < 0)
+		log_warning("%s, ignoring", err.text);
+}
+
 static WAITS int run(const struct paths *p, const json_t *instance,
 		     const struct hv_disk *disks, size_t n_disks,
 		     const struct kvm_start *start, struct error *err)
@@ -224,9 +251,11 @@ static WAITS int run(const struct paths *p, const json_t *instance,
 	    connect_nics(p, instance, start, err) < 0 ||
 	    hv_in_force(start->caller, err) < 0 ||
 	    run_program(p, name, &argv, start->taps, err) < 0 ||
-	    kvm_pin(p, instance, err) < 0)
+	    kvm_pin(p, instance, err) < 0 ||
+	    give_orders(p, name, orders, err) < 0)
 		return -1;
-	return give_orders(p, name, orders, err);
+	note_machine(p, name);
+	return 0;
 }
 
 int kvm_launch(const struct paths *p, const json_t *instance,
