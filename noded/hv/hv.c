@@ -43,6 +43,18 @@ const struct hv_class *hv_of(const json_t *instance, struct error *err)
 	return hv_find(json_str(instance, "hypervisor", ""), err);
 }
 
+bool hv_file_is_there(const char *file)
+{
+	bool is;
+
+	if (task_self() == NULL)
+		return fs_exists(file);
+	task_leave(); /* the name is the caller's alone */
+	is = fs_exists(file);
+	task_enter();
+	return is;
+}
+
 /* A line "<key>:   <n> kB" of /proc/meminfo in MiB; 0 when it is missing. */
 static int64_t meminfo_mib(const char *text, const char *key)
 {

@@ -40,6 +40,10 @@ struct hv_caller {
 	void *arg;
 };
 
+/* Whether there is such a file.  It may be on a network file system, whose
+ * server may hang: only the caller waits for it. */
+WAITS bool hv_file_is_there(const char *file);
+
 /* To be asked between a wait and the act that follows it: 0 while the caller is
  * obeyed (NULL: always), else -1 with err of ECODE_FENCED. */
 int hv_in_force(const struct hv_caller *caller, struct error *err);

@@ -31,6 +31,9 @@ static char *folder_of(const struct paths *p, const char *name)
 
 /* --- who uses it --- */
 
+/* What a link of a process leads to may be on a network file system, whose
+ * server may hang: all of this runs beside the loop. */
+
 static bool leads_to(const char *link, dev_t device)
 {
 	struct stat st;
@@ -69,9 +72,7 @@ static bool uses(const char *pid, dev_t device)
 	return has_file_open(process, device);
 }
 
-/* Send the signal (0: none) to all that use the file system; whether there are
- * any. */
-static bool signal_users(dev_t device, int sig)
+static bool signal_here(dev_t device, int sig)
 {
 	auto_strv struct strv names = {0};
 	struct error err;
@@ -88,14 +89,24 @@ static bool signal_users(dev_t device, int sig)
 		if (sig == 0)
 			return true;
 		any = true;
-		if (kill((pid_t)pid, sig) < 0 && errno != ESRCH)
-			log_warning("cannot signal process %s: %s",
-				    names.items[i], strerror(errno));
+		kill((pid_t)pid, sig); /* it may have ended meanwhile */
 	}
 	return any;
 }
 
-static bool is_live(const char *folder)
+/* Send the signal (0: none) to all that use the file system; whether there are
+ * any. */
+static WAITS bool signal_users(dev_t device, int sig)
+{
+	bool any;
+
+	task_leave();
+	any = signal_here(device, sig);
+	task_enter();
+	return any;
+}
+
+static WAITS bool is_live(const char *folder)
 {
 	dev_t device;
 
@@ -138,8 +149,8 @@ static int chroot_validate(const struct paths *p, const json_t *hvparams,
 	return chroot_verify(p, hvparams, err);
 }
 
-static int chroot_list(const struct paths *p, const json_t *hvparams,
-		       struct strv *ret_names, struct error *err)
+static WAITS int chroot_list(const struct paths *p, const json_t *hvparams,
+			     struct strv *ret_names, struct error *err)
 {
 	const char *above = path(p, PATH_CHROOT_HYPERVISOR_DIR);
 	auto_strv struct strv names = {0};
@@ -159,9 +170,9 @@ static int chroot_list(const struct paths *p, const json_t *hvparams,
 }
 
 /* Nobody counts what it uses. */
-static int chroot_info(const struct paths *p, const char *name,
-		       const json_t *hvparams, struct hv_info *ret,
-		       struct error *err)
+static WAITS int chroot_info(const struct paths *p, const char *name,
+			     const json_t *hvparams, struct hv_info *ret,
+			     struct error *err)
 {
 	auto_free char *folder = folder_of(p, name);
 

@@ -35,8 +35,8 @@ static int kvm_verify(const struct paths *p, const json_t *hvparams,
 	return kvm_make_folders(p, err);
 }
 
-static int kvm_validate(const struct paths *p, const json_t *hvparams,
-			struct error *err)
+static WAITS int kvm_validate(const struct paths *p, const json_t *hvparams,
+			      struct error *err)
 {
 	if (kvm_verify(p, hvparams, err) < 0 ||
 	    kvm_check_params(hvparams, err) < 0)

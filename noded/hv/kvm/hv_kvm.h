@@ -157,7 +157,8 @@ void kvm_add_sound(struct strv *argv, const json_t *hv);
 int kvm_check_params(const json_t *hv, struct error *err);
 
 /* -1 with err when they name something that this node does not have. */
-int kvm_check_node(const struct paths *p, const json_t *hv, struct error *err);
+WAITS int kvm_check_node(const struct paths *p, const json_t *hv,
+			 struct error *err);
 
 /* --- VNC or SPICE, graphics, mouse, keyboard (hv_kvm_display.c) --- */
 

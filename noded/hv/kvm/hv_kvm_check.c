@@ -106,9 +106,10 @@ int kvm_check_params(const json_t *hv, struct error *err)
 
 /* --- the node --- */
 
-static int need_file(const char *key, const char *file, struct error *err)
+static WAITS int need_file(const char *key, const char *file, struct error *err)
 {
-	if (*file == '\0' || strstr(file, "://") != NULL || fs_exists(file))
+	if (*file == '\0' || strstr(file, "://") != NULL ||
+	    hv_file_is_there(file))
 		return 0;
 	return error_set(err, ERR_HYPERVISOR, NULL,
 			 "Parameter '%s' fails validation: file '%s' not found "
@@ -116,7 +117,7 @@ static int need_file(const char *key, const char *file, struct error *err)
 			 key, file);
 }
 
-static int need_vnc_certificates(const json_t *hv, struct error *err)
+static WAITS int need_vnc_certificates(const json_t *hv, struct error *err)
 {
 	static const char *const names[] = {"ca-cert.pem", "server-cert.pem",
 					    "server-key.pem"};
@@ -164,15 +165,16 @@ static int need_spice_certificates(const struct paths *p, const json_t *hv,
 }
 
 /* In a virtual cluster NICs have no device of the host. */
-static int need_vhost(const struct paths *p, const json_t *hv,
-		      struct error *err)
+static WAITS int need_vhost(const struct paths *p, const json_t *hv,
+			    struct error *err)
 {
 	if (*p->root != '\0' || !json_bool(hv, "vhost_net", false))
 		return 0;
 	return need_file("vhost_net", KVM_VHOST_DEVICE, err);
 }
 
-int kvm_check_node(const struct paths *p, const json_t *hv, struct error *err)
+WAITS int kvm_check_node(const struct paths *p, const json_t *hv,
+			 struct error *err)
 {
 	static const char *const files[] = {
 		"kernel_path",	     "initrd_path",	    "cdrom_image_path",

@@ -62,10 +62,10 @@ WAITS int xen_look(const char *name, struct hv_info *ret, int64_t *ret_id,
 bool xen_is_hvm(const json_t *instance);
 WAITS int xen_verify(const struct paths *p, const json_t *hvparams,
 		     struct error *err);
-int xen_validate_pvm(const struct paths *p, const json_t *hvparams,
-		     struct error *err);
-int xen_validate_hvm(const struct paths *p, const json_t *hvparams,
-		     struct error *err);
+WAITS int xen_validate_pvm(const struct paths *p, const json_t *hvparams,
+			   struct error *err);
+WAITS int xen_validate_hvm(const struct paths *p, const json_t *hvparams,
+			   struct error *err);
 
 /* --- the file of a domain (hv_xen_config.c) --- */
 

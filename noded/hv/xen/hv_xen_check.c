@@ -38,11 +38,11 @@ int xen_verify(const struct paths *p, const json_t *hvparams, struct error *err)
 
 /* --- the parameters --- */
 
-static int need_file(const json_t *hv, const char *key, struct error *err)
+static WAITS int need_file(const json_t *hv, const char *key, struct error *err)
 {
 	const char *file = json_str(hv, key, "");
 
-	if (*file == '\0' || fs_exists(file))
+	if (*file == '\0' || hv_file_is_there(file))
 		return 0;
 	return error_set(err, ERR_HYPERVISOR, NULL,
 			 "Parameter '%s' fails validation: file '%s' not found "
@@ -87,7 +87,7 @@ static int check_words(const json_t *hv, struct error *err)
 	return 0;
 }
 
-static int check_common(const json_t *hv, struct error *err)
+static WAITS int check_common(const json_t *hv, struct error *err)
 {
 	return check_quotes(hv, err) < 0 || check_words(hv, err) < 0 ||
 			       need_file(hv, "vif_script", err) < 0
@@ -95,8 +95,8 @@ static int check_common(const json_t *hv, struct error *err)
 		       : 0;
 }
 
-int xen_validate_pvm(const struct paths *p, const json_t *hvparams,
-		     struct error *err)
+WAITS int xen_validate_pvm(const struct paths *p, const json_t *hvparams,
+			   struct error *err)
 {
 	bool loader = json_bool(hvparams, "use_bootloader", false);
 
@@ -127,8 +127,8 @@ static bool is_default_loader(const char *kernel)
 	return strcmp(base != NULL ? base + 1 : kernel, "hvmloader") == 0;
 }
 
-int xen_validate_hvm(const struct paths *p, const json_t *hvparams,
-		     struct error *err)
+WAITS int xen_validate_hvm(const struct paths *p, const json_t *hvparams,
+			   struct error *err)
 {
 	const char *bind = json_str(hvparams, "vnc_bind_address", "");
 	struct in6_addr address;
