@@ -478,9 +478,7 @@ static WAITS void end_master(void *arg)
 		frames_stop(steal(&md->frames));
 	if (role_has_work(md->role))
 		cut_off(md);
-	/* Connections are handles of the loop, and no call uses them any
-	 * more. */
-	noderpc_https_destroy(steal(&md->https));
+	noderpc_https_close(md->https);
 }
 
 /* The certificates have changed. */
@@ -695,6 +693,7 @@ int main(int argc, char **argv)
 		luxi_calls_destroy(md.calls);
 		relay_free(md.relay);
 		role_free(md.role);
+		noderpc_https_free(md.https);
 	}
 	paths_destroy(md.paths);
 	strv_done(&md.drop);

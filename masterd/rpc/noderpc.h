@@ -17,14 +17,14 @@
 #include "lib/event/task.h"
 #include "lib/model/rpc/rpc.h"
 
-/* A call to be sent.  The transport calls on_reply exactly once, from the loop:
- * with the whole answer ([ok, payload] as text), or with NULL and err.  The
- * ecode of err is ECODE_REFUSED when the host refuses the connection, ECODE_CUT
- * when the connection ended before the answer, ECODE_FENCED when the node knows
- * a newer term, ECODE_SHUT_OUT when it does not let this one in.  Its kind is
- * ERR_EXEC when the node answers but the call or the answer is not possible
- * (too long, for example); any other error means that the node did not
- * answer. */
+/* A call to be sent.  The transport calls on_reply exactly once, from the loop
+ * (or at once, when it has ended): with the whole answer ([ok, payload] as
+ * text), or with NULL and err.  The ecode of err is ECODE_REFUSED when the host
+ * refuses the connection, ECODE_CUT when the connection ended before the
+ * answer, ECODE_FENCED when the node knows a newer term, ECODE_SHUT_OUT when it
+ * does not let this one in.  Its kind is ERR_EXEC when the node answers but the
+ * call or the answer is not possible (too long, for example); any other error
+ * means that the node did not answer. */
 struct noderpc_call {
 	const char *node_name;
 	const char *address;

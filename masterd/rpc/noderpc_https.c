@@ -71,8 +71,11 @@ struct noderpc_https *noderpc_https_create(const struct paths *paths,
 int noderpc_https_reload(struct noderpc_https *h, const struct paths *paths,
 			 struct error *err)
 {
-	struct https_client *fresh = make_client(paths, err);
+	struct https_client *fresh;
 
+	if (h->client == NULL)
+		return 0;
+	fresh = make_client(paths, err);
 	if (fresh == NULL)
 		return -1;
 	https_client_retire(h->client);
@@ -80,11 +83,15 @@ int noderpc_https_reload(struct noderpc_https *h, const struct paths *paths,
 	return 0;
 }
 
-void noderpc_https_destroy(struct noderpc_https *h)
+void noderpc_https_close(struct noderpc_https *h)
 {
-	if (h == NULL)
-		return;
-	https_client_destroy(h->client);
+	if (h != NULL && h->client != NULL)
+		https_client_destroy(steal(&h->client));
+}
+
+void noderpc_https_free(struct noderpc_https *h)
+{
+	noderpc_https_close(h);
 	free(h);
 }
 
@@ -124,9 +131,17 @@ static void on_reply(void *arg, int status, const char *body, size_t len,
 	free(pending);
 }
 
-static void https_send(void *arg, const struct noderpc_call *call)
+static void fail(const struct noderpc_call *call)
 {
-	struct noderpc_https *h = arg;
+	struct error err;
+
+	error_set(&err, ERR_RPC, NULL, "The daemon is ending");
+	call->on_reply(call->arg, NULL, 0, &err);
+	free(call->body);
+}
+
+static void send_on(struct noderpc_https *h, const struct noderpc_call *call)
+{
 	struct pending *pending = xalloc(sizeof(*pending));
 	auto_free char *url_path = xprintf("/%s", call->procedure);
 	char term[TERM_HEADER_MAX];
@@ -146,6 +161,16 @@ static void https_send(void *arg, const struct noderpc_call *call)
 			   .timeout_ms = call->timeout_ms,
 		   },
 		   call->body, call->len, on_reply, pending);
+}
+
+static void https_send(void *arg, const struct noderpc_call *call)
+{
+	struct noderpc_https *h = arg;
+
+	if (h->client == NULL)
+		fail(call);
+	else
+		send_on(h, call);
 }
 
 struct noderpc_transport noderpc_https_transport(struct noderpc_https *h)
