@@ -16,8 +16,9 @@
 #define HEAL_S 7200
 /* Files follow the journal within this. */
 #define FILES_S 60
-/* What a failed job has left is cleared up within this. */
-#define CLEARED_S 3
+/* What a failed job has left is cleared up within this, also where a node that
+ * is asked before stays silent. */
+#define CLEARED_S 20
 #define ALONE_US 60000000
 
 static struct sim_node *serving(struct life *l)
