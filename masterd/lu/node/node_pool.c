@@ -204,16 +204,25 @@ static WAITS int demote(struct lu *lu, const json_t *node, struct error *err)
 	return node_pool_commit(lu, err);
 }
 
+/* Another job may have promoted it meanwhile, to fill the pool. */
+static bool is_candidate(const struct lu *lu, const json_t *node)
+{
+	const json_t *now =
+		config_get(lu->m->config, CONFIG_NODE, object_uuid(node));
+
+	return now != NULL && node_master_candidate(now);
+}
+
 int node_pool_resign(struct lu *lu, const json_t *node, struct error *err)
 {
-	if (node_master_candidate(node)) {
+	if (is_candidate(lu, node)) {
 		node_pool_fill(lu, object_uuid(node));
 		if (!lu_plans(lu) && demote(lu, node, err) < 0)
 			return -1;
 	} else if (has_vote(lu, node)) {
 		quorum_settle(lu->m->quorum, SETTLE_MS);
 	}
-	if (!has_vote(lu, node))
+	if (lu_plans(lu) || (!is_candidate(lu, node) && !has_vote(lu, node)))
 		return 0;
 	return error_set(err, ERR_PREREQ, ECODE_STATE,
 			 "Node %s has a vote in the log of the cluster, and no "
@@ -225,13 +234,7 @@ int node_pool_resign(struct lu *lu, const json_t *node, struct error *err)
 
 int node_pool_shut_out(struct lu *lu, const json_t *node, struct error *err)
 {
-	const json_t *now =
-		config_get(lu->m->config, CONFIG_NODE, object_uuid(node));
-
-	/* Another job may have promoted it meanwhile, to fill the pool. */
-	if (now != NULL && node_master_candidate(now))
-		return 0;
-	if (has_vote(lu, node))
+	if (is_candidate(lu, node) || has_vote(lu, node))
 		return 0;
 	node_pool_set_digest(lu, object_uuid(node), NULL);
 	return config_commit(lu->m->config, err);
