@@ -462,7 +462,10 @@ static WAITS int plain_grow(const struct paths *p, const json_t *disk,
 	struct id id;
 	int rc;
 
-	if (need_size(growth->amount_mib, err) < 0 || id_of(disk, &id, err) < 0)
+	/* The volume may be as large already, when a mirror on it is not. */
+	if ((growth->amount_mib != 0 &&
+	     need_size(growth->amount_mib, err) < 0) ||
+	    id_of(disk, &id, err) < 0)
 		return -1;
 	if (!growth->backing_store)
 		return 0;

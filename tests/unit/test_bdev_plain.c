@@ -188,6 +188,22 @@ Test(bdev_plain, growing_twice_grows_once)
 	standin_did(&node, "");
 }
 
+/* What gnt-instance grow-disk asks for again, when a mirror did not follow its
+ * volume. */
+Test(bdev_plain, a_volume_that_has_grown_already_may_be_asked_to)
+{
+	for (int dry_run = 0; dry_run < 2; dry_run++)
+		json_decref(test_node_ok(&node, "blockdev_grow",
+					 json_make("[o, i, b, b, b]",
+						   volume("a.disk0"), 0,
+						   dry_run, 1, 0)));
+	standin_did(&node, "");
+	test_node_fails(
+		&node, "blockdev_grow",
+		json_make("[o, i, b, b, b]", volume("a.disk0"), -1, 0, 1, 0),
+		"-1");
+}
+
 Test(bdev_plain, a_program_that_grows_nothing_is_found_out)
 {
 	test_node_fails(
