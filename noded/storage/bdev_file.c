@@ -268,12 +268,17 @@ static int rename_now(const struct paths *p, const json_t *disk,
 		errno = ENOENT;
 		return fail(err, old_file, "rename");
 	}
-	if (renameat2(from.folder_fd, from.name, to.folder_fd, to.name,
-		      RENAME_NOREPLACE) == 0)
+	if (file_place_rename(&from, &to) == 0)
 		return 0;
 	/* Done before? */
 	if (errno == ENOENT && stat_disk(&to, new_file, &st, err) == 1)
 		return 0;
+	if (errno == EOPNOTSUPP)
+		return error_set(err, ERR_BLOCKDEV, NULL,
+				 "%s: can't rename: its file system has "
+				 "neither renames that replace nothing nor "
+				 "hard links",
+				 old_file);
 	return fail(err, old_file, "rename");
 }
 
@@ -563,8 +568,7 @@ static int rename_folder(const struct paths *p, const char *old_folder,
 		errno = ENOENT;
 		return fail_folder(err, "rename", old_folder);
 	}
-	if (renameat2(from.folder_fd, from.name, to.folder_fd, to.name,
-		      RENAME_NOREPLACE) == 0)
+	if (file_place_rename_folder(&from, &to) == 0)
 		return 0;
 	/* Done before? */
 	if (errno == ENOENT &&

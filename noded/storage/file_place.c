@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -224,4 +225,66 @@ int file_place_make(const struct paths *p, const char *virtual_path,
 	if (fd >= 0)
 		close(fd);
 	return 0;
+}
+
+static int rename_over_nothing(const struct file_place *from,
+			       const struct file_place *to)
+{
+	return renameat2(from->folder_fd, from->name, to->folder_fd, to->name,
+			 RENAME_NOREPLACE);
+}
+
+/* NFS, CephFS and Gluster refuse every rename that has a flag. */
+static bool has_no_flags(void)
+{
+	return errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP;
+}
+
+/* Both names are there after a rename that was cut off between its steps; else
+ * it is one name. */
+static bool is_same_file(const struct file_place *a, const struct file_place *b)
+{
+	struct stat sa, sb;
+
+	return fstatat(a->folder_fd, a->name, &sa, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       fstatat(b->folder_fd, b->name, &sb, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino &&
+	       sa.st_nlink > 1;
+}
+
+/* A link replaces nothing on any file system. */
+static int link_over_nothing(const struct file_place *from,
+			     const struct file_place *to)
+{
+	if (linkat(from->folder_fd, from->name, to->folder_fd, to->name, 0) ==
+	    0)
+		return 0;
+	if (errno == EEXIST && is_same_file(from, to))
+		return 0;
+	if (errno == EPERM)
+		errno = EOPNOTSUPP; /* there are no hard links either */
+	return -1;
+}
+
+int file_place_rename(const struct file_place *from,
+		      const struct file_place *to)
+{
+	if (rename_over_nothing(from, to) == 0)
+		return 0;
+	if (!has_no_flags() || link_over_nothing(from, to) < 0)
+		return -1;
+	return unlinkat(from->folder_fd, from->name, 0);
+}
+
+int file_place_rename_folder(const struct file_place *from,
+			     const struct file_place *to)
+{
+	/* So it can be nothing but a folder, and these replace no content. */
+	auto_free char *folder = xprintf("%s/", from->name);
+
+	if (rename_over_nothing(from, to) == 0)
+		return 0;
+	if (!has_no_flags())
+		return -1;
+	return renameat(from->folder_fd, folder, to->folder_fd, to->name);
 }

@@ -30,6 +30,14 @@ int file_place_open(const struct paths *p, const char *virtual_path,
 		    struct file_place *ret, struct error *err);
 void file_place_done(struct file_place *place);
 
+/* Give a file, or a folder, another name that nothing has yet; an empty folder
+ * may be replaced.  -1 with errno, which is EOPNOTSUPP where the file system
+ * has no way to do that. */
+int file_place_rename(const struct file_place *from,
+		      const struct file_place *to);
+int file_place_rename_folder(const struct file_place *from,
+			     const struct file_place *to);
+
 /* Make the folder at the virtual path, and missing ones above it, below the
  * allowed one. */
 int file_place_make(const struct paths *p, const char *virtual_path,

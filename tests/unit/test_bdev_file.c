@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <sys/syscall.h>
+
 #include "lib/base/array.h"
 #include "lib/model/config/ssconf.h"
 #include "noded/hv/hv.h"
@@ -13,6 +16,30 @@
 static struct test_node node;
 static const struct paths *p;
 static struct error err;
+
+/* Whether the file system is as one of the network, which refuses flags of a
+ * rename; and whether it has no hard links either. */
+static bool has_no_flags, has_no_links;
+
+/* These two stand in the place of libc's. */
+int renameat2(int old_fd, const char *old, int new_fd, const char *new,
+	      unsigned flags)
+{
+	if (!has_no_flags || flags == 0)
+		return (int)syscall(SYS_renameat2, old_fd, old, new_fd, new,
+				    flags);
+	errno = EINVAL;
+	return -1;
+}
+
+int linkat(int old_fd, const char *old, int new_fd, const char *new, int flags)
+{
+	if (!has_no_links)
+		return (int)syscall(SYS_linkat, old_fd, old, new_fd, new,
+				    flags);
+	errno = EPERM;
+	return -1;
+}
 
 static void setup(void)
 {
@@ -226,19 +253,67 @@ Test(bdev_file, growing_never_shrinks)
 	cr_assert_eq(stat_of(DISK).st_size, 9 * MIB);
 }
 
-Test(bdev_file, renames_without_overwriting)
+static bool is_there(const char *file)
+{
+	auto_free char *local = paths_local(p, file);
+
+	return access(local, F_OK) == 0;
+}
+
+static int rename_to(const char *file)
 {
 	auto_json json_t *disk = test_disk("file", DISK);
-	auto_json json_t *id = json_make("[s, s]", "loop", WEB1 "/other");
+	auto_json json_t *id = json_make("[s, s]", "loop", file);
 
+	return bdev_file.rename(p, disk, id, &err);
+}
+
+static void expect_renames(void)
+{
 	create(DISK, 1);
 	create(WEB1 "/other", 2);
-	cr_assert_eq(bdev_file.rename(p, disk, id, &err), -1);
-	json_array_set_new(id, 1, json_string(WEB1 "/new"));
-	cr_assert_eq(bdev_file.rename(p, disk, id, &err), 0, "%s", err.text);
+	cr_assert_eq(rename_to(WEB1 "/other"), -1);
+	cr_assert_not_null(strstr(err.text, "File exists"), "%s", err.text);
+	cr_assert_eq(stat_of(DISK).st_size, MIB);
+	cr_assert_eq(stat_of(WEB1 "/other").st_size, 2 * MIB);
+	cr_assert_eq(rename_to(WEB1 "/new"), 0, "%s", err.text);
 	cr_assert_eq(stat_of(WEB1 "/new").st_size, MIB);
+	cr_assert_not(is_there(DISK));
 	/* Asked again, it is done. */
-	cr_assert_eq(bdev_file.rename(p, disk, id, &err), 0, "%s", err.text);
+	cr_assert_eq(rename_to(WEB1 "/new"), 0, "%s", err.text);
+}
+
+Test(bdev_file, renames_without_overwriting)
+{
+	expect_renames();
+}
+
+Test(bdev_file, renames_without_overwriting_on_nfs)
+{
+	has_no_flags = true;
+	expect_renames();
+}
+
+Test(bdev_file, a_rename_on_nfs_that_was_cut_off_is_completed)
+{
+	auto_free char *old = paths_local(p, DISK);
+	auto_free char *new = paths_local(p, WEB1 "/new");
+
+	has_no_flags = true;
+	create(DISK, 1);
+	cr_assert_eq(link(old, new), 0);
+	cr_assert_eq(rename_to(WEB1 "/new"), 0, "%s", err.text);
+	cr_assert_not(is_there(DISK));
+	cr_assert_eq(stat_of(WEB1 "/new").st_size, MIB);
+}
+
+Test(bdev_file, where_no_rename_is_safe_that_is_said)
+{
+	has_no_flags = has_no_links = true;
+	create(DISK, 1);
+	cr_assert_eq(rename_to(WEB1 "/new"), -1);
+	cr_assert_not_null(strstr(err.text, "nor hard links"), "%s", err.text);
+	cr_assert(is_there(DISK));
 }
 
 /* --- images --- */
@@ -367,6 +442,27 @@ Test(bdev_file, folders_are_made_renamed_and_removed)
 	cr_assert_eq(bdev_file_remove_folder(p, BASE "/a", &err), 0);
 	cr_assert_eq(bdev_file_make_folder(p, "/tmp/a", &err), -1);
 	cr_assert_eq(bdev_file_remove_folder(p, "/tmp/a", &err), -1);
+}
+
+Test(bdev_file, folders_are_renamed_on_nfs_without_overwriting)
+{
+	has_no_flags = true;
+	bdev_file_make_folder(p, BASE "/a", &err);
+	bdev_file_make_folder(p, BASE "/b", &err);
+	create(BASE "/b/disk", 1);
+	cr_assert_eq(bdev_file_rename_folder(p, BASE "/a", BASE "/b", &err),
+		     -1);
+	cr_assert(is_there(BASE "/b/disk"));
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(
+			bdev_file_rename_folder(p, BASE "/b", BASE "/c", &err),
+			0, "%s", err.text);
+	cr_assert(is_there(BASE "/c/disk"));
+	/* Files are none. */
+	create(DISK, 1);
+	create(WEB1 "/other", 2);
+	cr_assert_eq(bdev_file_rename_folder(p, DISK, WEB1 "/other", &err), -1);
+	cr_assert_eq(stat_of(WEB1 "/other").st_size, 2 * MIB);
 }
 
 Test(bdev_file, says_which_listed_folders_do_harm)
