@@ -234,6 +234,52 @@ static void enable_volumes(void)
 	       "success");
 }
 
+static json_t *op_adopt(void)
+{
+	json_t *op = op_with_volumes("plain");
+
+	json_object_set_new(
+		op, "disks",
+		json_make("[{s:s}, {s:s}]", "adopt", "mine", "adopt", "mine2"));
+	return op;
+}
+
+static void make_mine(const char *first, const char *second)
+{
+	table_put(&s.files, first, &s);
+	table_put(&s.files, second, &s);
+}
+
+Test(kill, adopted_volumes_get_their_names_back_at_whatever_moment)
+{
+	auto_free char *first = xprintf("%s:mine", s.nodes[1].uuid);
+	auto_free char *second = xprintf("%s:mine2", s.nodes[1].uuid);
+	unsigned killed = 0;
+
+	enable_volumes();
+	make_mine(first, second);
+	s.max_delay_ms = 40;
+	for (int ms = 0; ms < 800; ms += 20) {
+		uint64_t id = sim_submit(&s, op_adopt(), NULL);
+
+		sim_run(&s, ms, NULL, NULL);
+		if (strcmp(kill_job(id), "success") != 0)
+			killed++;
+		sim_run(&s, 60000, NULL, NULL);
+		if (instance("web1") != NULL) {
+			expect(op_named("OP_INSTANCE_REMOVE", "web1"),
+			       "success");
+			make_mine(first, second);
+		}
+		cr_assert_not_null(table_get(&s.files, first), "%d ms", ms);
+		cr_assert_not_null(table_get(&s.files, second), "%d ms", ms);
+		cr_assert_eq(s.files.n, 2, "%d ms", ms);
+	}
+	cr_assert_gt(killed, 5);
+	table_done(&s.files, NULL);
+	s.files = (struct table){0};
+}
+
 /* Nodes, configuration and locks agree. */
 static void expect_whole(int ms)
 {

@@ -46,7 +46,7 @@ WAITS void create_undo(struct lu *lu)
 		return;
 	}
 	lu_keep(lu, inst);
-	if (spec_adopts(&c->spec))
+	if (c->adopts)
 		adopt_undo(lu, &c->spec, inst);
 	else if (c->has_disks)
 		disks_remove(lu, inst);
@@ -67,6 +67,7 @@ static WAITS int adopt(struct lu *lu, const json_t *inst, struct error *err)
 	config_put(lu->m->config, CONFIG_INSTANCE, edited);
 	if (config_commit(lu->m->config, err) < 0)
 		return -1;
+	create_of(lu)->adopts = true;
 	return adopt_disks(lu, &create_of(lu)->spec, inst, err);
 }
 

@@ -16,6 +16,7 @@ struct create {
 	bool booked;	       /* by the bulk creation that submitted us */
 	bool commits;	       /* --commit: a forthcoming one becomes real */
 	bool recorded;	       /* it is in the configuration, forthcoming */
+	bool adopts;	       /* volumes or files are getting new names */
 	bool has_disks;
 	bool finished;
 	struct inst_install install;

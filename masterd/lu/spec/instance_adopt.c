@@ -11,6 +11,7 @@
 #include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
+#include "masterd/lu/disks/aftermath.h"
 #include "masterd/lu/parts/lu_instance.h"
 
 /* Other block devices belong to the host. */
@@ -257,12 +258,12 @@ int adopt_find(struct lu *lu, struct inst_spec *s, const char *node,
 	return 0;
 }
 
-/* Rename them to the names of new disks, or back. */
-static WAITS int rename_all(struct lu *lu, const struct inst_spec *s,
-			    const json_t *inst, bool back, struct error *err)
+/* From their names to those of new disks, or back: [[disk, logical id], ...] */
+static json_t *rename_pairs(struct lu *lu, const struct inst_spec *s,
+			    const json_t *inst, bool back)
 {
 	auto_json json_t *disks = inst_rpc_disks(lu, inst);
-	auto_json json_t *pairs = json_array(), *done = NULL;
+	json_t *pairs = json_array();
 
 	for (size_t i = 0; i < json_array_size(disks); i++) {
 		json_t *disk = json_array_get(disks, i);
@@ -277,25 +278,57 @@ static WAITS int rename_all(struct lu *lu, const struct inst_spec *s,
 			pairs, json_make("[O, O]", back ? disk : old,
 					 disk_logical_id(back ? old : disk)));
 	}
-	done = lu_call(lu, inst_primary_node(inst),
-		       rpc_blockdev_rename(json_ref(pairs)), err);
+	return pairs;
+}
+
+/* "is to was, ..."; to be freed. */
+static char *pairs_text(const json_t *pairs)
+{
+	auto_strv struct strv texts = {0};
+
+	for (size_t i = 0; i < json_array_size(pairs); i++) {
+		const json_t *pair = json_array_get(pairs, i);
+		const json_t *from = disk_logical_id(json_array_get(pair, 0));
+		const json_t *to = json_array_get(pair, 1);
+
+		strv_addf(&texts, "%s to %s",
+			  json_string_value(json_array_get(from, 1)),
+			  json_string_value(json_array_get(to, 1)));
+	}
+	return strv_join(&texts, ", ");
+}
+
+static WAITS int rename_all(struct lu *lu, const json_t *inst,
+			    const json_t *pairs, struct error *err)
+{
+	auto_json json_t *done =
+		lu_call(lu, inst_primary_node(inst),
+			rpc_blockdev_rename(json_ref(pairs)), err);
+
 	return done == NULL ? -1 : 0;
 }
 
-/* A call about the folder of the instance, which its files go to. */
-static WAITS int call_folder(struct lu *lu, const json_t *inst,
-			     struct rpc_request (*call)(const char *folder),
-			     struct error *err)
+/* The folder of the instance, which its files go to; NULL or to be freed. */
+static char *folder_of(struct lu *lu, const json_t *inst)
 {
 	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
 	const json_t *id = disk_logical_id(json_array_get(disks, 0));
 	const char *path = json_string_value(json_array_get(id, 1));
-	auto_free char *folder = NULL;
-	auto_json json_t *done = NULL;
 
 	if (path == NULL || strrchr(path, '/') == NULL)
+		return NULL;
+	return xstrndup(path, (size_t)(strrchr(path, '/') - path));
+}
+
+static WAITS int call_folder(struct lu *lu, const json_t *inst,
+			     struct rpc_request (*call)(const char *folder),
+			     struct error *err)
+{
+	auto_free char *folder = folder_of(lu, inst);
+	auto_json json_t *done = NULL;
+
+	if (folder == NULL)
 		return 0;
-	folder = xstrndup(path, (size_t)(strrchr(path, '/') - path));
 	done = lu_call(lu, inst_primary_node(inst), call(folder), err);
 	return done == NULL ? -1 : 0;
 }
@@ -303,26 +336,62 @@ static WAITS int call_folder(struct lu *lu, const json_t *inst,
 int adopt_disks(struct lu *lu, const struct inst_spec *s, const json_t *inst,
 		struct error *err)
 {
+	auto_json json_t *pairs = rename_pairs(lu, s, inst, false);
+
 	if (is_file(s) &&
 	    call_folder(lu, inst, rpc_file_storage_dir_create, err) < 0)
 		return -1;
-	if (!renames(s) || rename_all(lu, s, inst, false, err) == 0)
+	if (!renames(s) || rename_all(lu, inst, pairs, err) == 0)
 		return 0;
 	return error_wrap(err, "Failed to rename adopted %s",
 			  is_volume(s) ? "volumes" : "files");
+}
+
+/* One call for each, so that a failure leaves the others alone. */
+static void leave_names(struct lu *lu, const struct inst_spec *s,
+			const json_t *inst, const json_t *pairs)
+{
+	struct aftermath *a = aftermath_create(lu->m);
+	auto_free char *folder = is_file(s) ? folder_of(lu, inst) : NULL;
+	const char *node = inst_primary_node(inst);
+
+	for (size_t i = 0; i < json_array_size(pairs); i++)
+		aftermath_add(a, node,
+			      rpc_blockdev_rename(json_make(
+				      "[O]", json_array_get(pairs, i))));
+	if (folder != NULL)
+		aftermath_add(a, node, rpc_file_storage_dir_remove(folder));
+	aftermath_begin(a);
+}
+
+static WAITS void give_names_back(struct lu *lu, const struct inst_spec *s,
+				  const json_t *inst)
+{
+	auto_json json_t *pairs = rename_pairs(lu, s, inst, true);
+	auto_free char *text = pairs_text(pairs);
+	const char *what = is_volume(s) ? "Volumes" : "Files";
+	struct error err;
+
+	if (lu->run->killed) {
+		lu_warn(lu,
+			"%s that were to be adopted get their names back on "
+			"node %s; rename by hand what does not: %s",
+			what, lu_node_name(lu, inst_primary_node(inst)), text);
+		leave_names(lu, s, inst, pairs);
+	} else if (rename_all(lu, inst, pairs, &err) < 0)
+		lu_warn(lu,
+			"%s that were to be adopted may have the names of "
+			"disks of %s, rename them by hand (%s): %s",
+			what, inst_name(inst), text, err.text);
 }
 
 void adopt_undo(struct lu *lu, const struct inst_spec *s, const json_t *inst)
 {
 	struct error err;
 
-	if (renames(s) && rename_all(lu, s, inst, true, &err) < 0)
-		lu_warn(lu,
-			"%s that were to be adopted may have the names "
-			"of disks of %s, rename them by hand: %s",
-			is_volume(s) ? "Volumes" : "Files", inst_name(inst),
-			err.text);
-	if (is_file(s) &&
+	if (renames(s))
+		give_names_back(lu, s, inst);
+	if (is_file(s) && !lu->run->killed &&
 	    call_folder(lu, inst, rpc_file_storage_dir_remove, &err) < 0)
 		lu_warn(lu, "%s", err.text);
 }

@@ -15,7 +15,8 @@ WAITS int adopt_find(struct lu *lu, struct inst_spec *s, const char *node,
 WAITS int adopt_disks(struct lu *lu, const struct inst_spec *s,
 		      const json_t *inst, struct error *err);
 
-/* Undo: give them their old names; a failure is a warning. */
+/* Undo: give them their old names, also when the job was killed; a failure is a
+ * warning. */
 WAITS void adopt_undo(struct lu *lu, const struct inst_spec *s,
 		      const json_t *inst);
 
