@@ -211,7 +211,34 @@ Test(kill, a_transfer_is_ended_at_whatever_moment)
 	cr_assert_gt(count_of(&calls, "export_start "), 5);
 }
 
-/* --- mirrored disks --- */
+static bool has_called(struct sim *sim, void *procedure)
+{
+	return count_of(sim->calls, procedure) > 0;
+}
+
+Test(kill, an_export_does_not_forget_an_instance_that_it_did_not_remove)
+{
+	json_t *op = op_export("web1");
+	auto_strv struct strv calls = {0};
+	char procedure[] = "blockdev_remove ";
+	uint64_t id;
+
+	expect(op_add("web1", NODE2, true), "success");
+	json_set_bool(op, "shutdown", true);
+	json_set_bool(op, "remove_instance", true);
+	json_set_bool(op, "ignore_remove_failures", true);
+	s.nodes[1].lose_answer = "blockdev_remove";
+	s.calls = &calls;
+	id = sim_submit(&s, op, NULL);
+	cr_assert(sim_run(&s, 60000, has_called, procedure));
+	cr_assert_str_eq(kill_job(id), "error");
+	s.calls = NULL;
+	cr_assert_not_null(instance("web1"));
+	sim_run(&s, 60000, NULL, NULL);
+	expect(op_named("OP_INSTANCE_REMOVE", "web1"), "success");
+}
+
+/* --- volumes, mirrored disks --- */
 
 static json_t *op_with_volumes(const char *template)
 {

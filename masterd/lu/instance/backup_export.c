@@ -522,7 +522,8 @@ static WAITS int remove_instance(struct lu *lu, struct error *err)
 	struct export *e = export_of(lu);
 
 	lu_feedback(lu, "Removing instance %s", inst_name(e->inst));
-	if (disks_remove(lu, e->inst) < 0 && !op->ignore_remove_failures)
+	if (disks_remove(lu, e->inst) < 0 &&
+	    (!op->ignore_remove_failures || lu->run->killed))
 		return error_set(err, ERR_EXEC, NULL,
 				 "Can't remove the disks of instance %s; see "
 				 "the warnings before",
