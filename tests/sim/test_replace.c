@@ -8,6 +8,7 @@
 #include "lib/json/json.h"
 #include "masterd/config/config.h"
 #include "queue/jobs/job.h"
+#include "queue/jobs/job_facts.h"
 #include "queue/queue.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"
@@ -352,19 +353,26 @@ static bool in_sync_step(struct sim *sim, void *arg)
 	       strstr(j->ops[0].log.data, "to sync disks") != NULL;
 }
 
-/* A job that replaces the storage of the secondary and has come to the sync,
- * which lasts until s.nodes[0].syncing is false. */
-static uint64_t begin_sync(void)
+/* A job that has come to the sync, which lasts until s.nodes[0].syncing is
+ * false. */
+static uint64_t sync_with(json_t *op STEALS)
 {
-	json_t *op = op_replace("replace_on_secondary", NULL);
 	uint64_t id;
 
-	json_set_bool(op, "early_release", true);
 	s.nodes[0].syncing = true;
 	id = sim_submit(&s, op, NULL);
 	cr_assert_neq(id, 0);
 	cr_assert(sim_run(&s, 60000, in_sync_step, &id));
 	return id;
+}
+
+/* The same, which replaces the storage of the secondary. */
+static uint64_t begin_sync(void)
+{
+	json_t *op = op_replace("replace_on_secondary", NULL);
+
+	json_set_bool(op, "early_release", true);
+	return sync_with(op);
 }
 
 static void end_sync(uint64_t id)
@@ -506,4 +514,51 @@ Test(replace, a_kill_during_the_sync_leaves_the_disks_of_a_running_instance)
 	cr_expect_str_eq(sim_wait(&s, id), "error");
 	cr_assert_not(disks_stopped());
 	s.nodes[0].syncing = false;
+}
+
+struct search {
+	const char *part; /* of a name */
+	struct strv found;
+};
+
+static void add_found(const char *name, void *value, void *arg)
+{
+	struct search *search = arg;
+
+	(void)value;
+	if (strstr(name, search->part) != NULL)
+		strv_add(&search->found, name);
+}
+
+/* Kill the job; its log names the old volumes, which somebody then removes. */
+static void expect_named(uint64_t id, const char *part)
+{
+	struct search search = {.part = part};
+	auto_json json_t *log = NULL;
+	auto_free char *text = NULL;
+
+	cr_expect_str_eq(sim_kill_job(&s, id), "error");
+	s.nodes[0].syncing = false;
+	log = job_field(queue_job(s.master->queue, id), "oplog");
+	text = json_text(log);
+	cr_expect_not_null(strstr(text, "stays on node " NODE2), "%s", text);
+	table_each(&s.files, add_found, &search);
+	cr_expect_eq(search.found.n, 2 * DISKS);
+	for (size_t i = 0; i < search.found.n; i++) {
+		const char *name = search.found.items[i];
+
+		cr_expect_not_null(strstr(text, strchr(name, ':') + 1), "%s",
+				   name);
+		table_remove(&s.files, name);
+	}
+	strv_done(&search.found);
+}
+
+Test(replace, a_kill_during_the_sync_names_the_old_storage)
+{
+	make_mirrored();
+	expect_named(sync_with(op_replace("replace_on_secondary", NULL)),
+		     "_replaced-");
+	expect_named(sync_with(op_replace("replace_new_secondary", NODE3)),
+		     s.nodes[1].uuid);
 }

@@ -78,6 +78,9 @@ WAITS int replace_create(struct lu *lu, const char *node, const json_t *volume,
 /* Remove volumes [{...}, ...]; failures are warnings. */
 WAITS void replace_remove(struct lu *lu, const char *node,
 			  const json_t *volumes);
+/* Name old volumes [{...}, ...] that stay on the node after a failure: until
+ * the mirrors are in sync, they may have the last copy of the data. */
+void replace_leave(struct lu *lu, const char *node, const json_t *volumes);
 /* Wait until the mirrors are in sync, without the instance's lock. */
 WAITS int replace_sync(struct lu *lu, struct error *err);
 

@@ -132,12 +132,15 @@ static WAITS int connect_new(struct lu *lu, const json_t *disks,
 	return 0;
 }
 
-/* The volumes of the old secondary. */
-static WAITS void remove_old(struct lu *lu, const json_t *disks)
+/* The volumes of the old secondary: [{...}, ...] */
+static json_t *volumes_of(const json_t *disks)
 {
+	json_t *list = json_array();
+
 	for (size_t i = 0; i < json_array_size(disks); i++)
-		replace_remove(lu, replace_of(lu)->secondary,
-			       disk_children(json_array_get(disks, i)));
+		json_array_extend(list, json_unconst(disk_children(
+						json_array_get(disks, i))));
+	return list;
 }
 
 static WAITS int prepare(struct lu *lu, const json_t *disks, struct error *err)
@@ -160,25 +163,29 @@ static WAITS int prepare(struct lu *lu, const json_t *disks, struct error *err)
 WAITS int replace_secondary(struct lu *lu, struct error *err)
 {
 	const struct op_instance_replace_disks *op = lu->op;
-	auto_json json_t *disks = replace_disks(lu);
+	struct replace *r = replace_of(lu);
+	auto_json json_t *disks = replace_disks(lu), *old = volumes_of(disks);
 
 	take_minors(lu, json_array_size(disks));
 	if (prepare(lu, disks, err) < 0)
 		return -1;
-	replace_of(lu)->before = json_incref(disks);
+	r->before = json_incref(disks);
 	stop_old(lu, disks);
 	if (connect_new(lu, disks, err) < 0)
 		return -1;
 	if (op->early_release) {
 		replace_step(lu, 5, "Removing old storage");
-		remove_old(lu, disks);
+		replace_remove(lu, r->secondary, old);
+		json_array_clear(old);
 	}
 	replace_step(lu, op->early_release ? 6 : 5, "Sync devices");
-	if (replace_sync(lu, err) < 0)
+	if (replace_sync(lu, err) < 0) {
+		replace_leave(lu, r->secondary, old);
 		return -1;
+	}
 	if (!op->early_release) {
 		replace_step(lu, 6, "Removing old storage");
-		remove_old(lu, disks);
+		replace_remove(lu, r->secondary, old);
 	}
 	return 0;
 }

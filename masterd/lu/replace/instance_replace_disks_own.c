@@ -210,16 +210,10 @@ static WAITS json_t *allocate(struct lu *lu, const json_t *disks,
 static WAITS int change(struct lu *lu, const json_t *disks, const json_t *fresh,
 			json_t *ret_retired, struct error *err)
 {
-	for (size_t i = 0; i < json_array_size(disks); i++) {
+	for (size_t i = 0; i < json_array_size(disks); i++)
 		if (swap(lu, json_array_get(disks, i), json_array_get(fresh, i),
-			 ret_retired, err) == 0)
-			continue;
-		for (size_t k = 0; k < json_array_size(ret_retired); k++)
-			lu_warn(lu, "The old volume %s stays on node %s",
-				volume_name(json_array_get(ret_retired, k)),
-				lu_node_name(lu, replace_of(lu)->target));
-		return -1;
-	}
+			 ret_retired, err) < 0)
+			return -1;
 	return 0;
 }
 
@@ -239,7 +233,7 @@ static WAITS int connect_parted(struct lu *lu, const json_t *disks,
 
 /* The last steps: the old storage goes before the sync where nothing but the
  * mirror shall be waited for, else behind it. */
-static WAITS int finish(struct lu *lu, const json_t *retired, struct error *err)
+static WAITS int finish(struct lu *lu, json_t *retired, struct error *err)
 {
 	const struct op_instance_replace_disks *op = lu->op;
 	struct replace *r = replace_of(lu);
@@ -247,6 +241,7 @@ static WAITS int finish(struct lu *lu, const json_t *retired, struct error *err)
 	if (op->early_release) {
 		replace_step(lu, 5, "Removing old storage");
 		replace_remove(lu, r->target, retired);
+		json_array_clear(retired);
 	}
 	replace_step(lu, op->early_release ? 6 : 5, "Sync devices");
 	if (replace_sync(lu, err) < 0)
@@ -276,8 +271,10 @@ WAITS int replace_on_node(struct lu *lu, struct error *err)
 	if (fresh == NULL)
 		return -1;
 	replace_step(lu, 4, "Changing drbd configuration");
-	if (change(lu, disks, fresh, retired, err) < 0 ||
-	    connect_parted(lu, disks, err) < 0)
-		return -1;
-	return finish(lu, retired, err);
+	if (change(lu, disks, fresh, retired, err) == 0 &&
+	    connect_parted(lu, disks, err) == 0 &&
+	    finish(lu, retired, err) == 0)
+		return 0;
+	replace_leave(lu, r->target, retired);
+	return -1;
 }

@@ -166,6 +166,21 @@ WAITS void replace_remove(struct lu *lu, const char *node,
 	}
 }
 
+void replace_leave(struct lu *lu, const char *node, const json_t *volumes)
+{
+	json_t *volume;
+	size_t i;
+
+	json_array_foreach (volumes, i, volume) {
+		auto_free char *id = sanitize_disk_id(volume);
+
+		lu_warn(lu,
+			"The old volume %s stays on node %s, remove it by hand "
+			"when the mirrors are in sync",
+			id, lu_node_name(lu, node));
+	}
+}
+
 /* The sync may take days, and what it does is safe whether the instance runs or
  * not: so others may start and stop it meanwhile.  The lock of its disks stays
  * with this job. */
