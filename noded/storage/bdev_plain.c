@@ -16,6 +16,7 @@
 #include "noded/storage/lvm_place.h"
 #include "noded/storage/lvm_thin.h"
 #include "noded/storage/storage_tool.h"
+#include "noded/storage/storage_turn.h"
 
 /* Larger sizes are mistakes; and sums cannot overflow. */
 #define SIZE_MIB_MAX (INT64_C(1) << 40)
@@ -188,11 +189,16 @@ static WAITS int create_volume(const struct paths *p, const json_t *disk,
 			       const struct id *id, const json_t *rows,
 			       const struct bdev_new *new, struct error *err)
 {
-	auto_json json_t *physical = lvm_physical(p, err);
+	auto_turn struct storage_turn turn = {0};
+	auto_json json_t *physical = NULL;
 	struct lvm_place place = {0};
 	struct error first;
 	int rc;
 
+	/* Two that look at the same time would choose the same empty ones. */
+	if (new->exclusive)
+		storage_turn_begin(&turn, xprintf("lvm %s", id->group));
+	physical = lvm_physical(p, err);
 	if (physical == NULL ||
 	    lvm_place_find(physical, rows,
 			   &(struct lvm_wish){

@@ -14,6 +14,7 @@
 #include "noded/storage/bdev_device.h"
 #include "noded/storage/rbd.h"
 #include "noded/storage/storage_tool.h"
+#include "noded/storage/storage_turn.h"
 
 /* rbd's exit status where there is no such image. */
 #define NOT_THERE 2
@@ -104,13 +105,24 @@ static WAITS int mapped_device(const struct paths *p,
 	return rc;
 }
 
+/* Two that look at the same time would map it twice. */
+static WAITS void take_turn(struct storage_turn *turn,
+			    const struct rbd_image *image)
+{
+	storage_turn_begin(turn,
+			   xprintf("rbd %s/%s", image->pool, image->name));
+}
+
 /* The local path of its device, mapped if it is not yet; to be freed. */
 static WAITS char *map(const struct paths *p, const struct rbd_image *image,
 		       struct error *err)
 {
+	auto_turn struct storage_turn turn = {0};
 	auto_free char *device = NULL;
-	int rc = mapped_device(p, image, &device, err);
+	int rc;
 
+	take_turn(&turn, image);
+	rc = mapped_device(p, image, &device, err);
 	if (rc == 0) {
 		if (run(p, "map", image, NULL, NULL, err) < 0)
 			return NULL;
@@ -127,9 +139,12 @@ static WAITS char *map(const struct paths *p, const struct rbd_image *image,
 static WAITS int unmap(const struct paths *p, const struct rbd_image *image,
 		       struct error *err)
 {
+	auto_turn struct storage_turn turn = {0};
 	auto_free char *device = NULL;
-	int rc = mapped_device(p, image, &device, err);
+	int rc;
 
+	take_turn(&turn, image);
+	rc = mapped_device(p, image, &device, err);
 	if (rc <= 0)
 		return rc;
 	return storage_tool_check(

@@ -109,6 +109,66 @@ Test(bdev_plain, says_when_there_is_no_room)
 			"volume group xenvg has no physical volume");
 }
 
+/* Who asks it is told what was so a moment ago. */
+static void make_slow_pvs(void)
+{
+	test_node_write(&node, STANDIN_FOLDER "pvs",
+			"#!/bin/sh\n"
+			"told=$(cat \"${0%/*}/pvs.out\")\n"
+			"sleep 0.2\n"
+			"echo \"$told\"\n",
+			0755);
+}
+
+/* After the first volume the first physical one is not empty. */
+static void make_lvcreate_that_takes_room(void)
+{
+	standin_say(&node, "pvs.out",
+		    PVS(PV("/dev/vdb", "1073741824") "," PV("/dev/vdc",
+							    "1073741824")));
+	standin_say(&node, "pvs.then",
+		    PVS(PV("/dev/vdb", "1006632960") "," PV("/dev/vdc",
+							    "1073741824")));
+	test_node_write(&node, STANDIN_FOLDER "lvcreate",
+			"#!/bin/sh\n"
+			"dir=${0%/*}\n"
+			"echo \"$*\" | sed 's/.* //' >>\"$dir/log\"\n"
+			"cp \"$dir/pvs.then\" \"$dir/pvs.out\"\n",
+			0755);
+}
+
+/* Make a volume of this name on one physical volume. */
+static void create(void *arg)
+{
+	json_t *disk = volume(arg);
+	auto_json json_t *args = create_args(disk, true);
+	auto_free char *body = NULL, *answer = NULL;
+	int status;
+
+	json_set_int(disk, "spindles", 1);
+	body = json_text(args);
+	answer =
+		answer_http(&node.n,
+			    &(struct answer_request){.method = "POST",
+						     .path = "/blockdev_create",
+						     .body = body,
+						     .len = strlen(body)},
+			    &status);
+	cr_expect_not_null(strstr(answer, "[true,"), "%s", answer);
+}
+
+Test(bdev_plain, two_at_once_get_different_physical_volumes)
+{
+	char first[] = "x.disk0", second[] = "y.disk0";
+
+	make_slow_pvs();
+	make_lvcreate_that_takes_room();
+	task_spawn("create", create, first);
+	task_spawn("create", create, second);
+	test_run_tasks();
+	standin_did(&node, "/dev/vdb\n/dev/vdc");
+}
+
 Test(bdev_plain, exclusive_storage_gives_whole_empty_physical_volumes)
 {
 	json_t *disk = volume("x.disk0");

@@ -153,6 +153,58 @@ Test(bdev_rbd, names_that_rbd_takes_for_something_else_are_refused)
 	cr_assert_eq(rbd_image_of(pool, &image, &err), -1);
 }
 
+/* --- two callers at once, of whom each is told what was so a moment ago ---
+ */
+
+static struct test_node node;
+
+static void setup(void)
+{
+	test_loop_start();
+	test_node_create(&node);
+	standin_say(&node, "mapped", "[]");
+	standin_say(&node, "mapped.then", "[" ROW("a", "-", "/dev/rbd0") "]");
+	test_node_write(&node, STANDIN_FOLDER "rbd",
+			"#!/bin/sh\n"
+			"dir=${0%/*}\n"
+			"case $1 in\n"
+			"info) echo '{\"size\":1048576}' ;;\n"
+			"showmapped) told=$(cat \"$dir/mapped\"); sleep 0.2; "
+			"echo \"$told\" ;;\n"
+			"map) echo map >>\"$dir/log\"; "
+			"cp \"$dir/mapped.then\" \"$dir/mapped\" ;;\n"
+			"esac\n",
+			0755);
+}
+
+static void teardown(void)
+{
+	test_node_destroy(&node);
+	test_node_loop_stop(&node);
+}
+
+static void find(void *arg)
+{
+	auto_json json_t *disk = disk_of("rbd", "a", "{\"pool\":\"vms\"}");
+	auto_free char *path = NULL;
+	struct error mine;
+
+	cr_expect_eq(bdev_rbd.find(node.root.paths, disk, &path, &mine), 1,
+		     "%s", mine.text);
+	++*(unsigned *)arg;
+}
+
+Test(bdev_rbd, two_at_once_map_it_once, .init = setup, .fini = teardown)
+{
+	unsigned n = 0;
+
+	task_spawn("find", find, &n);
+	task_spawn("find", find, &n);
+	test_run_tasks();
+	cr_expect_eq(n, 2);
+	standin_did(&node, "map");
+}
+
 static void expect_uri(const char *type, const char *name, const char *params,
 		       const char *want)
 {
