@@ -141,6 +141,18 @@ static json_t *do_vg_list(struct sim_node *n, const json_t *args)
 	return good(json_make("{s:f}", "xenvg", 100000.0));
 }
 
+/* Any device that it is asked about. */
+static json_t *do_bdev_sizes(struct sim_node *n, const json_t *args)
+{
+	json_t *sizes = json_object(), *device;
+	size_t i;
+
+	(void)n;
+	json_array_foreach (json_array_get(args, 0), i, device)
+		json_set_int(sizes, json_string_value(device), 64);
+	return good(sizes);
+}
+
 struct volumes {
 	const struct sim_node *n;
 	json_t *found;
@@ -542,6 +554,7 @@ static const struct {
 	{"drbd_wait_sync", do_wait_sync},
 	{"vg_list", do_vg_list},
 	{"lv_list", do_lv_list},
+	{"bdev_sizes", do_bdev_sizes},
 	{"node_volumes", do_volumes},
 	{"file_storage_dir_rename", do_folder_rename},
 	{"blockdev_find", do_disk_find},

@@ -647,3 +647,52 @@ Test(modify, two_that_both_fit_but_not_together)
 	cr_assert_eq((instance("web1") != NULL) + (instance("web2") != NULL),
 		     1);
 }
+
+/* --- devices of the host --- */
+
+#define DEVICE(name) "/dev/disk/by-id/" name
+
+static json_t *op_adopt(const char *name, const char *device)
+{
+	json_t *op = op_add(name, NODE2, true);
+
+	json_set_str(op, "disk_template", "blockdev");
+	json_object_set_new(op, "disks", json_make("[{s:s}]", "adopt", device));
+	json_set_bool(op, "start", false);
+	return op;
+}
+
+static json_t *op_more(const char *device)
+{
+	return op_disk("add", json_integer(-1),
+		       json_make("{s:s}", "adopt", device));
+}
+
+Test(modify, a_device_of_the_host_has_one_user)
+{
+	auto_json json_t *disks = NULL;
+
+	expect(json_make("{s:s, s:[s], s:{s:[s]}}", "OP_ID",
+			 "OP_CLUSTER_SET_PARAMS", "enabled_disk_templates",
+			 "blockdev", "ipolicy", "disk-templates", "blockdev"),
+	       "success");
+	/* Only disks that nodes make are known to them. */
+	table_put(&s.files, DEVICE("a"), &s);
+	expect(op_adopt("web1", DEVICE("a")), "success");
+	expect(op_adopt("web2", DEVICE("a")), "used by another instance");
+	expect(op_more(DEVICE("a")), "used by another instance");
+	expect(op_more("/dev/sda"), "lies outside /dev/disk/");
+	expect(op_disk("add", json_integer(-1), json_make("{s:i}", "size", 8)),
+	       "requires disk adoption");
+	expect(op_more(DEVICE("b")), "success");
+	disks = config_instance_disks(s.master->config, instance("web1"));
+	cr_expect_eq(disk_size_mib(json_array_get(disks, 1)), 64);
+	expect(op_named("OP_INSTANCE_REMOVE", "web1"), "success");
+}
+
+Test(modify, what_is_renamed_is_adopted_by_new_instances_only)
+{
+	expect(op_add("web1", NODE2, true), "success");
+	expect(op_more("/srv/ganeti/shared-file-storage/a"),
+	       "only a new instance can adopt");
+}

@@ -11,6 +11,7 @@
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/modify/instance_modify.h"
 #include "masterd/lu/parts/lu_instance.h"
+#include "masterd/lu/spec/instance_adopt.h"
 #include "masterd/lu/spec/instance_spec.h"
 
 static bool is_recorded(struct lu *lu, const json_t *disk)
@@ -74,24 +75,45 @@ static int check_comes(struct lu *lu, const char *action, struct error *err)
 			 action);
 }
 
-static int add_disk(struct lu *lu, size_t i, const json_t *given,
-		    struct error *err)
+/* A device of the host is looked for as by a new instance, and its size filled
+ * in.  What would have to be renamed can only be adopted by a new one. */
+static WAITS int find_adopted(struct lu *lu, const struct template_info *t,
+			      json_t *wanted, size_t i, struct error *err)
+{
+	auto_json json_t *disks = json_make("[O]", wanted);
+	struct inst_spec spec = {.template = t->name, .disks = disks};
+	bool always = t->adopts == ADOPTS_ALWAYS;
+
+	if (spec_adopts(&spec) != always)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 always ? "Disk %zu: template '%s' requires "
+					  "disk adoption"
+					: "Disk %zu: only a new instance can "
+					  "adopt disks of the template '%s'",
+				 i, t->name);
+	return adopt_find(lu, &spec, inst_primary_node(modify_of(lu)->inst),
+			  err);
+}
+
+static WAITS int add_disk(struct lu *lu, size_t i, const json_t *given,
+			  struct error *err)
 {
 	struct modify *m = modify_of(lu);
-	const char *template = template_of(lu);
+	const struct template_info *t = template_get(template_of(lu));
 	auto_json json_t *wanted = NULL, *disk = NULL;
 
-	if (template_get(template)->no_disks)
+	if (t->no_disks)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Must specify disk type on diskless instance: "
 				 "disks can only be attached to it");
-	wanted = spec_disk(template, given, i, err);
+	wanted = spec_disk(t->name, given, i, err);
 	if (wanted == NULL ||
 	    disks_check_spindles(wanted, disks_exclusive(lu, m->inst), true,
 				 err) < 0 ||
-	    check_comes(lu, "add", err) < 0)
+	    check_comes(lu, "add", err) < 0 ||
+	    find_adopted(lu, t, wanted, i, err) < 0)
 		return -1;
-	disk = new_disk(lu, template, wanted, i, err);
+	disk = new_disk(lu, t->name, wanted, i, err);
 	if (disk == NULL)
 		return -1;
 	json_array_insert(m->disks, i, disk);

@@ -11,6 +11,7 @@
 #include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
+#include "masterd/config/reserve.h"
 #include "masterd/lu/disks/aftermath.h"
 #include "masterd/lu/parts/lu_instance.h"
 
@@ -140,6 +141,13 @@ static int list_devices(struct lu *lu, const struct inst_spec *s,
 		if (is_file(s) && is_file_used(lu->m->config, device))
 			return error_set(err, ERR_PREREQ, ECODE_NOTUNIQUE,
 					 "Image file %s used by another "
+					 "instance",
+					 device);
+		/* It keeps its name, so a second user would find it, too. */
+		if (!renames(s) &&
+		    !reserve_path(lu->m->reserve, lu->job_id, device))
+			return error_set(err, ERR_PREREQ, ECODE_NOTUNIQUE,
+					 "Block device %s used by another "
 					 "instance",
 					 device);
 		if (is_volume(s) && is_volume_used(lu->m->config, device))
