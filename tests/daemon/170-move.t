@@ -98,7 +98,7 @@ is "$(m gnt-instance list --no-headers -o pnode web1)" node1.example.com \
     "they are not the instance's"
 succeeds "it can be started" m gnt-instance startup web1
 succeeds "and can be moved" m gnt-instance move -f -n node2 --compress=gzip web1
-like "$out" 'Removing an unfinished copy of the disks on node node2' \
+like "$out" 'Removing an unused copy of the disks on node node2' \
     "what was left is removed first"
 is "$(sha256sum <"$(disk node2 web1 0)")" "$sum" "all its data are there"
 is "$(files node1 web1)" "" "and on that node alone"

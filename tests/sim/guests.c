@@ -129,6 +129,14 @@ static json_t *do_balloon(struct sim_node *n, const json_t *args)
 	return good(json_null());
 }
 
+/* The process that waits here has it as soon as it comes. */
+static json_t *do_accept(struct sim_node *n, const json_t *args)
+{
+	if (n->arrived)
+		set_memory(n, name_of(args), 1);
+	return good(json_null());
+}
+
 /* What it left with. */
 static json_t *do_migration_info(struct sim_node *n, const json_t *args)
 {
@@ -176,6 +184,7 @@ static const struct {
 	{"instance_start", do_start},
 	{"instance_shutdown", do_stop},
 	{"instance_balloon_memory", do_balloon},
+	{"accept_instance", do_accept},
 	{"migration_info", do_migration_info},
 	{"instance_finalize_migration_dst", do_finalize_dst},
 	{"instance_finalize_migration_src", do_finalize_src},

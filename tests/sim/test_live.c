@@ -251,6 +251,45 @@ Test(live, one_that_has_arrived_and_ended_keeps_its_disks)
 	expect_settled();
 }
 
+/* Nothing runs where it is recorded. */
+Test(live, one_that_is_ended_where_it_was_keeps_its_disks)
+{
+	set_arrived(true);
+	s.nodes[1].lose_answer = "instance_finalize_migration_src";
+	expect(op_live_move(), "instance_finalize_migration_src");
+	cr_expect_eq(s.files.n, 2);
+	expect_settled();
+	expect(op_move_to(NODE2), "success");
+}
+
+Test(live, one_that_runs_beside_its_copy_is_left_alone)
+{
+	set_arrived(true);
+	s.nodes[1].lose_answer = "instance_finalize_migration_src";
+	s.nodes[2].fail_on = "instance_info"; /* nobody knows where it is */
+	expect(op_live_move(), "instance_finalize_migration_src");
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	cr_expect_str_eq(primary_now(), NODE2);
+	s.nodes[2].fail_on = NULL;
+	s.nodes[1].fail_on = NULL;
+	expect(op_move("OP_INSTANCE_MOVE", NAME, NODE3), "activate-disks");
+	expect(op_named("OP_INSTANCE_STARTUP", NAME), "activate-disks");
+	cr_expect_eq(s.files.n, 2);
+	expect(op_named("OP_INSTANCE_ACTIVATE_DISKS", NAME), "success");
+	expect_settled();
+}
+
+/* What fails behind the record leaves the old disks noted. */
+Test(live, old_disks_that_stay_are_removed_by_the_next_move)
+{
+	s.nodes[2].lose_answer = "instance_finalize_migration_dst";
+	expect(op_live_move(), "instance_finalize_migration_dst");
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	cr_expect_str_eq(primary_now(), NODE3);
+	expect(op_move_to(NODE2), "success");
+	cr_expect_eq(s.files.n, 1);
+}
+
 /* Kill the move while its memory is on its way. */
 static void kill_move(void)
 {

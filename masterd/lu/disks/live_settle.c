@@ -44,26 +44,6 @@ static WAITS bool has_arrived(struct lu *lu, const json_t *inst)
 	return str_eq(json_str(state, "status", ""), "completed");
 }
 
-static WAITS int record_arrival(struct lu *lu, const json_t *inst,
-				const char *node, struct error *err)
-{
-	struct config *c = lu->m->config;
-	auto_json json_t *disks = config_instance_disks(c, inst);
-	json_t *changed = config_edit(inst);
-
-	for (size_t i = 0; i < json_array_size(disks); i++) {
-		json_t *disk = config_edit(json_array_get(disks, i));
-
-		/* The old copies are noted, to be removed by the next move. */
-		disk_set_nodes(disk, json_make("[s, s]", node,
-					       inst_primary_node(inst)));
-		config_put(c, CONFIG_DISK, disk);
-	}
-	inst_set_primary_node(changed, node);
-	config_put(c, CONFIG_INSTANCE, changed);
-	return config_commit(c, err);
-}
-
 static WAITS int take_over(struct lu *lu, const json_t *inst, const char *node,
 			   struct error *err)
 {
@@ -75,7 +55,7 @@ static WAITS int take_over(struct lu *lu, const json_t *inst, const char *node,
 		 rpc_instance_finalize_migration_src(
 			 inst_rpc(lu, inst, NULL, NULL), true, true),
 		 err) < 0 ||
-	    record_arrival(lu, inst, node, err) < 0)
+	    disks_record_move(lu, inst, node, err) < 0)
 		return -1;
 	inst = again(lu, inst);
 	if (call(lu, node,
@@ -114,6 +94,33 @@ static WAITS int settle_move(struct lu *lu, const json_t *inst,
 		    rpc_instance_finalize_migration_dst(
 			    inst_rpc(lu, inst, NULL, NULL), "", false),
 		    err);
+}
+
+/* It does not run where it is recorded.  If a move has ended it there and the
+ * answer was lost, it runs where its disks have been copied to; a process that
+ * still waits for it there is ended. */
+static WAITS int settle_absent(struct lu *lu, const json_t *inst,
+			       struct error *err)
+{
+	auto_json json_t *all = config_instance_disks(lu->m->config, inst);
+	auto_strv struct strv nodes = {0};
+	struct error ignored;
+	bool runs = false;
+
+	disks_copy_nodes(inst, all, &nodes);
+	if (nodes.n == 0 || !str_eq(inst_hypervisor(inst), "kvm"))
+		return 0;
+	if (inst_is_running(lu, inst, NULL, &runs, err) < 0)
+		return -1;
+	if (runs || call(lu, nodes.items[0],
+			 rpc_instance_finalize_migration_dst(
+				 inst_rpc(lu, inst, NULL, NULL), "", false),
+			 err) == 0)
+		return 0;
+	if (inst_is_running(lu, inst, nodes.items[0], &runs, &ignored) < 0 ||
+	    !runs)
+		return -1;
+	return take_over(lu, inst, nodes.items[0], err);
 }
 
 /* --- disks --- */
@@ -156,10 +163,11 @@ WAITS int live_settle(struct lu *lu, const json_t *inst, struct error *err)
 
 	if (live_copy_can(lu, inst, &can, err) < 0)
 		return -1;
-	if (!can ||
-	    noderpc_is_ganetis(lu->m->rpc,
+	if (noderpc_is_ganetis(lu->m->rpc,
 			       config_get(lu->m->config, CONFIG_NODE, node)))
 		return 0;
+	if (!can)
+		return settle_absent(lu, inst, err);
 	if (settle_move(lu, inst, &arrived, err) < 0)
 		return -1;
 	for (size_t i = 0; i < json_array_size(disks) && !arrived; i++) {

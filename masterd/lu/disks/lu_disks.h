@@ -69,6 +69,14 @@ WAITS int disks_remove_on(struct lu *lu, const json_t *disks,
 WAITS int disks_note_copy(struct lu *lu, const json_t *inst,
 			  const char *node_uuid, struct error *err);
 WAITS void disks_drop_copies(struct lu *lu, const json_t *inst);
+/* ERR_PREREQ when the instance runs on a node that has such a copy: a move has
+ * brought it there, and that is not recorded. */
+WAITS int disks_check_copies(struct lu *lu, const json_t *inst,
+			     struct error *err);
+/* Record that the instance and its disks have moved from its primary to this
+ * node, and note the old disks as copies there; commits. */
+WAITS int disks_record_move(struct lu *lu, const json_t *inst,
+			    const char *node_uuid, struct error *err);
 /* The UUIDs of the other nodes that have copies of the instance's disks
  * (config_instance_disks()); *ret is empty or has some already. */
 void disks_copy_nodes(const json_t *inst, const json_t *disks,

@@ -26,6 +26,26 @@ int disks_note_copy(struct lu *lu, const json_t *inst, const char *node_uuid,
 	return config_commit(lu->m->config, err);
 }
 
+int disks_record_move(struct lu *lu, const json_t *inst, const char *node_uuid,
+		      struct error *err)
+{
+	struct config *c = lu->m->config;
+	auto_json json_t *disks = config_instance_disks(c, inst);
+	json_t *changed =
+		config_edit(config_get(c, CONFIG_INSTANCE, inst_uuid(inst)));
+
+	for (size_t i = 0; i < json_array_size(disks); i++) {
+		json_t *disk = config_edit(json_array_get(disks, i));
+
+		disk_set_nodes(disk, json_make("[s, s]", node_uuid,
+					       inst_primary_node(inst)));
+		config_put(c, CONFIG_DISK, disk);
+	}
+	inst_set_primary_node(changed, node_uuid);
+	config_put(c, CONFIG_INSTANCE, changed);
+	return config_commit(c, err);
+}
+
 static bool is_mirrored(const json_t *disk)
 {
 	return template_is_pair(disk_dev_type(disk));
@@ -84,6 +104,49 @@ static void forget_node(struct lu *lu, const json_t *copies, const char *node)
 	}
 }
 
+int disks_check_copies(struct lu *lu, const json_t *inst, struct error *err)
+{
+	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
+	auto_strv struct strv nodes = {0};
+
+	disks_copy_nodes(inst, disks, &nodes);
+	for (size_t i = 0; i < nodes.n; i++) {
+		struct error ignored;
+		bool runs = false;
+
+		if (inst_is_running(lu, inst, nodes.items[i], &runs,
+				    &ignored) == 0 &&
+		    runs)
+			return error_set(err, ERR_PREREQ, ECODE_STATE,
+					 "Instance %s runs on node %s, where a "
+					 "move that was cut off has brought "
+					 "it; gnt-instance activate-disks %s "
+					 "records that",
+					 inst_name(inst),
+					 lu_node_name(lu, nodes.items[i]),
+					 inst_name(inst));
+	}
+	return 0;
+}
+
+/* Its disks are not taken from an instance that runs, or may. */
+static WAITS bool may_run_on(struct lu *lu, const json_t *inst,
+			     const char *node)
+{
+	struct error err;
+	bool runs = true;
+
+	if (inst_is_running(lu, inst, node, &runs, &err) < 0)
+		lu_warn(lu, "The copy of the disks on node %s stays: %s",
+			lu_node_name(lu, node), err.text);
+	else if (runs)
+		lu_warn(lu,
+			"The copy of the disks on node %s stays, as instance "
+			"%s runs there",
+			lu_node_name(lu, node), inst_name(inst));
+	return runs;
+}
+
 void disks_drop_copies(struct lu *lu, const json_t *inst)
 {
 	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
@@ -95,9 +158,9 @@ void disks_drop_copies(struct lu *lu, const json_t *inst)
 		auto_json json_t *copies =
 			copies_on(lu, inst, disks, nodes.items[i]);
 
-		lu_info(lu,
-			"Removing an unfinished copy of the disks on node "
-			"%s",
+		if (may_run_on(lu, inst, nodes.items[i]))
+			continue;
+		lu_info(lu, "Removing an unused copy of the disks on node %s",
 			lu_node_name(lu, nodes.items[i]));
 		if (disks_remove_on(lu, copies, nodes.items[i]) == 0)
 			forget_node(lu, copies, nodes.items[i]);

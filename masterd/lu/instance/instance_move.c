@@ -134,7 +134,8 @@ static WAITS int inst_move_check(struct lu *lu, struct error *err)
 				 lu_node_name(lu, m->target));
 	if (inst_check_node(lu, m->source, false, err) < 0 ||
 	    check_disks(lu, err) < 0 ||
-	    (op->live && instance_move_check_live(lu, err) < 0) ||
+	    (op->live ? instance_move_check_live(lu, err)
+		      : disks_check_copies(lu, m->inst, err)) < 0 ||
 	    inst_check_node(lu, m->target, true, err) < 0 ||
 	    transfer_check_tool(lu, op->compress, err) < 0 ||
 	    check_policy(lu, err) < 0 ||
@@ -245,21 +246,11 @@ static WAITS int copy_disks(struct lu *lu, struct error *err)
 WAITS int instance_move_put_primary(struct lu *lu, struct error *err)
 {
 	struct move *m = move_of(lu);
-	auto_json json_t *disks = config_instance_disks(lu->m->config, m->inst);
-	json_t *changed = config_edit(lu_instance(lu, inst_name(m->inst), err));
-	const json_t *inst;
 
-	for (size_t i = 0; i < json_array_size(disks); i++) {
-		json_t *disk = config_edit(json_array_get(disks, i));
-
-		disk_set_nodes(disk, json_make("[s]", m->target));
-		config_put(lu->m->config, CONFIG_DISK, disk);
-	}
-	inst_set_primary_node(changed, m->target);
-	inst = lu_keep(lu, config_put(lu->m->config, CONFIG_INSTANCE, changed));
-	if (config_commit(lu->m->config, err) < 0)
+	if (disks_record_move(lu, m->inst, m->target, err) < 0)
 		return -1;
-	m->inst = inst;
+	m->inst = lu_keep(lu, config_get(lu->m->config, CONFIG_INSTANCE,
+					 inst_uuid(m->inst)));
 	return 0;
 }
 
@@ -293,8 +284,7 @@ static WAITS json_t *inst_move_exec(struct lu *lu, struct error *err)
 	if (instance_move_put_primary(lu, err) < 0)
 		return NULL;
 	own(lu)->has_disks = own(lu)->stopped = false;
-	lu_info(lu, "Removing the disks on the original node");
-	disks_remove_on(lu, own(lu)->disks, m->source);
+	disks_drop_copies(lu, m->inst);
 	lu_balloon_freed(lu, m->source);
 	if (is_up(m->inst) && start(lu, m->target, err) < 0)
 		return NULL;

@@ -138,8 +138,7 @@ static WAITS int take_over(struct lu *lu, const json_t *info, struct error *err)
 		return -1;
 	if (move_end_target(lu, info, err) < 0)
 		return -1;
-	lu_info(lu, "Removing the disks on the original node");
-	disks_remove_on(lu, m->disks, m->base.source);
+	disks_drop_copies(lu, m->base.inst);
 	lu_balloon_freed(lu, m->base.source);
 	lu_balloon_freed(lu, m->base.target);
 	return 0;
