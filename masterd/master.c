@@ -134,6 +134,8 @@ struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 		m->role = *role;
 	cond_init(&m->on_announced);
 	cond_init(&m->on_paused);
+	list_init(&m->aftermaths);
+	cond_init(&m->on_aftermath);
 	m->slices = xalloc(sizeof(*m->slices));
 	slices_init(m->slices);
 	m->views = job_views_create();

@@ -10,6 +10,7 @@
 
 #include "lib/base/disk.h"
 #include "lib/base/error.h"
+#include "lib/base/list.h"
 #include "lib/base/mem.h"
 #include "lib/event/task.h"
 #include "masterd/rpc/noderpc.h"
@@ -65,6 +66,9 @@ struct master {
 	/* The watcher's pause is being written: one after the other. */
 	bool pausing;
 	struct cond on_paused;
+	/* What killed jobs have left (masterd/lu/disks/aftermath.h). */
+	struct list aftermaths;
+	struct cond on_aftermath; /* one is done */
 	bool announced; /* the nodes that answer know that it is the master */
 	struct cond on_announced;
 };

@@ -223,6 +223,7 @@ void sim_machine_done(struct sim_node *n)
 	table_done(&n->running, NULL);
 	table_done(&n->stopped, NULL);
 	table_done(&n->devices, NULL);
+	table_done(&n->held, NULL);
 	table_done(&n->done, free);
 	json_decref(n->hook_env);
 	json_decref(n->asked);

@@ -96,6 +96,8 @@ static void remove_storage(struct sim_node *n, const json_t *disk)
 
 static json_t *do_disk_remove(struct sim_node *n, const json_t *args)
 {
+	if (is_mirror(args) && table_get(&n->held, uuid_of(args)) != NULL)
+		return bad("the mirror is held open");
 	remove_storage(n, json_array_get(args, 0));
 	table_remove(&n->devices, uuid_of(args));
 	return good(json_null());
@@ -491,6 +493,23 @@ static json_t *do_transfer(struct sim_node *n, const json_t *args)
 	return good(json_string("transfer"));
 }
 
+/* Who receives has the disk open until it is cleaned up. */
+static json_t *do_import(struct sim_node *n, const json_t *args)
+{
+	const json_t *target = json_array_get(json_array_get(args, 3), 1);
+
+	table_put(&n->held, uuid_of(target), n);
+	return do_transfer(n, args);
+}
+
+static json_t *do_clean_up(struct sim_node *n, const json_t *args)
+{
+	(void)args;
+	table_done(&n->held, NULL);
+	n->held = (struct table){0};
+	return good(json_null());
+}
+
 static json_t *do_finalize(struct sim_node *n, const json_t *args)
 {
 	json_decref(n->finalized);
@@ -505,6 +524,18 @@ static json_t *do_mirror_ready(struct sim_node *n, const json_t *args)
 	return good(json_make("{s:s, s:i, s:i, s:s, s:s}", "status",
 			      n->copies ?: "ready", "done", 1, "total", 1,
 			      "error", "", "uses", n->uses ?: "other"));
+}
+
+static json_t *do_mirror_start(struct sim_node *n, const json_t *args)
+{
+	table_put(&n->held, json_str(json_array_get(args, 1), "uuid", ""), n);
+	return good(json_null());
+}
+
+static json_t *do_mirror_end(struct sim_node *n, const json_t *args)
+{
+	table_remove(&n->held, json_str(json_array_get(args, 1), "uuid", ""));
+	return good(json_null());
 }
 
 static json_t *do_mirror_serve(struct sim_node *n, const json_t *args)
@@ -563,9 +594,12 @@ static const struct {
 	{"blockdev_getdimensions", do_dimensions},
 	{"drbd_advice", do_advice},
 	{"drbd_attach_net", do_attach_net},
+	{"instance_mirror_start", do_mirror_start},
 	{"instance_mirror_status", do_mirror_ready},
+	{"instance_mirror_end", do_mirror_end},
 	{"instance_mirror_serve", do_mirror_serve},
-	{"import_start", do_transfer},
+	{"import_start", do_import},
+	{"impexp_cleanup", do_clean_up},
 	{"export_start", do_transfer},
 	{"finalize_export", do_finalize},
 	{"impexp_status", do_impexp_status},

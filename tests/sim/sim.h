@@ -65,6 +65,7 @@ struct sim_node {
 	struct table running; /* instance name -> its memory, MiB */
 	struct table stopped; /* UUIDs of mirrors whose side here was stopped */
 	struct table devices; /* UUIDs of mirrors whose side here is active */
+	struct table held;    /* UUIDs of disks that a copy here writes to */
 	struct table done;    /* durations of test_delay -> struct sim_done */
 	struct list long_calls; /* that are answered later (long_calls.c) */
 	uint64_t term_served;	/* highest of a call that was executed */

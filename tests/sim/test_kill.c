@@ -254,10 +254,11 @@ static json_t *op_with_volumes(const char *template)
 /* The names of the templates are those of both lists. */
 static void enable_volumes(void)
 {
-	expect(json_make("{s:s, s:s, s:[s, s], s:{s:[s, s]}}", "OP_ID",
+	expect(json_make("{s:s, s:s, s:[s, s, s], s:{s:[s, s, s]}}", "OP_ID",
 			 "OP_CLUSTER_SET_PARAMS", "vg_name", "xenvg",
-			 "enabled_disk_templates", "drbd", "plain", "ipolicy",
-			 "disk-templates", "drbd", "plain"),
+			 "enabled_disk_templates", "drbd", "plain",
+			 "sharedfile", "ipolicy", "disk-templates", "drbd",
+			 "plain", "sharedfile"),
 	       "success");
 }
 
@@ -349,6 +350,66 @@ Test(kill, a_conversion_leaves_volumes_or_mirrors_at_whatever_moment)
 			expect(op_convert("plain"), "success");
 	}
 	cr_assert_gt(killed, 5);
+}
+
+static size_t mirrors_active(void)
+{
+	return s.nodes[1].devices.n + s.nodes[2].devices.n;
+}
+
+/* To mirrors, with copies, until one is recorded: nothing is removed before its
+ * copy has ended. */
+static void kill_copies(void)
+{
+	unsigned killed = 0;
+
+	s.max_delay_ms = 40;
+	for (int ms = 0; ms < 1500; ms += 20) {
+		uint64_t id = sim_submit(&s, op_convert("drbd"), NULL);
+
+		sim_run(&s, ms, NULL, NULL);
+		if (strcmp(kill_job(id), "success") != 0)
+			killed++;
+		sim_run(&s, 60000, NULL, NULL);
+		if (strcmp(config_instance_template(s.master->config,
+						    instance("web1")),
+			   "drbd") == 0)
+			break;
+		cr_assert_eq(mirrors_active(), 0, "%d ms", ms);
+		expect_whole(ms);
+	}
+	cr_assert_gt(killed, 5);
+}
+
+/* With old disks, where the kill came late. */
+static void forget_disks(void)
+{
+	expect(op_named("OP_INSTANCE_REMOVE", "web1"), "success");
+	table_done(&s.files, NULL);
+	s.files = (struct table){0};
+}
+
+Test(kill, a_conversion_by_copy_leaves_no_mirror_at_whatever_moment)
+{
+	enable_volumes();
+	expect(op_with_volumes("sharedfile"), "success");
+	kill_copies();
+	forget_disks();
+}
+
+Test(kill, a_conversion_of_a_running_instance_leaves_no_mirror)
+{
+	json_t *op = op_with_volumes("plain");
+
+	enable_volumes();
+	expect(json_make("{s:s, s:[s, s]}", "OP_ID", "OP_CLUSTER_SET_PARAMS",
+			 "enabled_hypervisors", "fake", "kvm"),
+	       "success");
+	json_set_str(op, "hypervisor", "kvm");
+	json_set_bool(op, "start", true);
+	expect(op, "success");
+	kill_copies();
+	forget_disks();
 }
 
 static json_t *op_recreate(void)

@@ -20,8 +20,10 @@ struct call {
 };
 
 struct aftermath {
+	struct list link; /* in the master's, from when its turn is due */
 	struct master *m;
-	uint64_t task; /* of the job, whose last calls are waited for; or 0 */
+	uint64_t task; /* of the job */
+	bool settles;  /* the last calls of that are waited for */
 	struct list calls;
 };
 
@@ -51,9 +53,29 @@ static void call_free(struct call *c)
 
 static void aftermath_free(struct aftermath **a)
 {
+	list_remove(&(*a)->link);
 	while (!list_empty(&(*a)->calls))
 		call_free(list_first(&(*a)->calls, struct call, link));
 	free(*a);
+}
+
+static void line_up(struct aftermath *a)
+{
+	list_append(&a->m->aftermaths, &a->link);
+}
+
+/* Whether the job has left nothing that stands before this. */
+static bool is_its_turn(const struct aftermath *a)
+{
+	const struct aftermath *other;
+
+	list_each (other, &a->m->aftermaths, link) {
+		if (other == a)
+			break;
+		if (other->task == a->task)
+			return false;
+	}
+	return true;
 }
 
 static WAITS void run(void *arg)
@@ -61,7 +83,9 @@ static WAITS void run(void *arg)
 	__attribute__((cleanup(aftermath_free))) struct aftermath *a = arg;
 	bool goes_on = true;
 
-	if (a->task != 0)
+	while (!is_its_turn(a))
+		cond_wait(&a->m->on_aftermath);
+	if (a->settles)
 		noderpc_settle(a->m->rpc, a->task);
 	while (goes_on && !list_empty(&a->calls)) {
 		struct call *c = list_first(&a->calls, struct call, link);
@@ -69,20 +93,24 @@ static WAITS void run(void *arg)
 		goes_on = make(a->m, c) || !c->needed;
 		call_free(c);
 	}
+	list_remove(&a->link);
+	cond_signal(&a->m->on_aftermath);
 }
 
-static struct aftermath *create(struct master *m, uint64_t task)
+static struct aftermath *create(struct master *m, bool settles)
 {
 	struct aftermath *a = xalloc(sizeof(*a));
 
-	*a = (struct aftermath){.m = m, .task = task};
+	*a = (struct aftermath){
+		.m = m, .task = task_number(), .settles = settles};
+	list_init(&a->link);
 	list_init(&a->calls);
 	return a;
 }
 
 struct aftermath *aftermath_create(struct master *m)
 {
-	return create(m, task_number());
+	return create(m, true);
 }
 
 static void add(struct aftermath *a, const char *node_uuid,
@@ -110,13 +138,14 @@ void aftermath_add_needed(struct aftermath *a, const char *node_uuid,
 
 void aftermath_begin(struct aftermath *a STEALS)
 {
+	line_up(a);
 	task_spawn("aftermath", run, a);
 }
 
 void aftermath_call(struct master *m, const char *node_uuid,
 		    struct rpc_request request)
 {
-	struct aftermath *a = create(m, 0);
+	struct aftermath *a = create(m, false);
 
 	aftermath_add(a, node_uuid, request);
 	aftermath_begin(a);
@@ -157,7 +186,8 @@ struct start {
 	struct rpc_request request;
 	struct rpc_request (*end)(const char *name);
 	struct cond changed;
-	bool forsaken, done;
+	struct aftermath *later; /* the job is killed; else NULL */
+	bool done;
 	json_t *name; /* NULL: err says why */
 	struct error err;
 };
@@ -179,13 +209,14 @@ static WAITS void start_task(void *arg)
 	s->request.args = NULL;
 	s->name = noderpc_call(s->m->rpc, s->node, request, &s->err);
 	s->done = true;
-	if (!s->forsaken) {
+	if (s->later == NULL) {
 		cond_signal(&s->changed);
 		return;
 	}
-	if (json_is_string(s->name) && !s->m->stopping)
-		aftermath_call(s->m, node_uuid(s->node),
-			       s->end(json_string_value(s->name)));
+	if (json_is_string(s->name))
+		aftermath_add(s->later, node_uuid(s->node),
+			      s->end(json_string_value(s->name)));
+	run(s->later);
 	start_free(s);
 }
 
@@ -233,7 +264,8 @@ WAITS char *aftermath_start(struct lu *lu, const char *node_uuid,
 	while (!s->done && !task_interrupted())
 		cond_wait(&s->changed);
 	if (!s->done) {
-		s->forsaken = true;
+		s->later = create(lu->m, false);
+		line_up(s->later);
 		error_set(err, ERR_CANCELED, NULL, "Job was killed");
 		return NULL;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Node calls that end or undo what a killed job has begun; the job itself makes
- * no calls any more. */
+ * no calls any more.  What one job leaves is done in the order in which it was
+ * given here, as a device cannot be removed before the copy to it has ended. */
 #ifndef MASTERD_LU_DISKS_AFTERMATH_H
 #define MASTERD_LU_DISKS_AFTERMATH_H
 

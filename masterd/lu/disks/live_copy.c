@@ -202,15 +202,25 @@ WAITS int live_copy_pivot(struct lu *lu, const struct live_copy *c,
 	return -1;
 }
 
+static void cancel_later(struct lu *lu, const struct live_copy *c)
+{
+	struct aftermath *later = aftermath_create(lu->m);
+
+	for (size_t i = 0; i < json_array_size(c->disks); i++)
+		aftermath_add(later, c->node, end(lu, c, i, "cancel"));
+	aftermath_begin(later);
+}
+
 WAITS void live_copy_cancel(struct lu *lu, const struct live_copy *c)
 {
 	struct error err;
 
-	for (size_t i = 0; i < json_array_size(c->disks); i++) {
-		if (lu->run->killed)
-			aftermath_call(lu->m, c->node, end(lu, c, i, "cancel"));
-		else if (call(lu, c->node, end(lu, c, i, "cancel"), &err) < 0)
+	if (lu->run->killed) {
+		cancel_later(lu, c);
+		return;
+	}
+	for (size_t i = 0; i < json_array_size(c->disks); i++)
+		if (call(lu, c->node, end(lu, c, i, "cancel"), &err) < 0)
 			lu_warn(lu, "Could not end the copy of disk %zu: %s", i,
 				err.text);
-	}
 }

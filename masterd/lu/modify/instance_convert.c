@@ -13,7 +13,6 @@
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/allocator/iallocator.h"
-#include "masterd/lu/disks/aftermath.h"
 #include "masterd/lu/disks/live_copy.h"
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/disks/transfer.h"
@@ -346,24 +345,16 @@ static WAITS int plan_disks(struct lu *lu, struct conversion *c,
 /* Undo: remove the first n new disks. */
 static WAITS void drop_new(struct lu *lu, const struct conversion *c, size_t n)
 {
-	const char *primary = inst_primary_node(c->inst);
 	auto_json json_t *made = json_array();
 
 	for (size_t i = 0; i < n; i++)
 		json_array_append_new(
 			made, inst_rpc_disk(lu, c->inst,
 					    json_array_get(c->disks, i)));
-	for (size_t i = 0; i < n && lu->run->killed; i++) {
-		aftermath_call(
-			lu->m, primary,
-			rpc_blockdev_remove(json_ref(json_array_get(made, i))));
-		if (c->secondary != NULL)
-			aftermath_call(lu->m, c->secondary,
-				       rpc_blockdev_remove(json_ref(
-					       json_array_get(made, i))));
-	}
+	for (size_t i = 0; i < n && lu->run->killed; i++)
+		disks_remove_one(lu, c->inst, json_array_get(c->disks, i), i);
 	if (n > 0 && !lu->run->killed)
-		disks_remove_on(lu, made, primary);
+		disks_remove_on(lu, made, inst_primary_node(c->inst));
 }
 
 static WAITS int make_all(struct lu *lu, const struct conversion *c,
