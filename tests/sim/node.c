@@ -675,6 +675,8 @@ json_t *sim_node_answer(struct sim_node *n, const struct sim_call *call,
 	if (strcmp(procedure, "instance_shutdown") == 0 ||
 	    strcmp(procedure, "instance_reboot") == 0)
 		*ret_ms = n->stop_ms;
+	if (str_eq(n->slow, procedure))
+		*ret_ms = 10000;
 	answer = sim_guests(n, procedure, args);
 	if (answer != NULL)
 		return answer;

@@ -114,6 +114,7 @@ struct sim_node {
 	json_t *finalized;  /* the instance of the last finalize_export */
 	json_t *image;	    /* arguments of the last blockdev_image, */
 	unsigned image_ms;  /* which takes so long */
+	const char *slow;   /* procedure that takes ten seconds */
 	unsigned create_ms; /* blockdev_create takes so long, */
 	unsigned start_ms;  /* and instance_start so long, */
 	unsigned stop_ms;   /* and instance_shutdown and _reboot */

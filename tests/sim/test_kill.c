@@ -329,6 +329,13 @@ static json_t *op_convert(const char *template)
 	return op;
 }
 
+static bool is_mirrored(void)
+{
+	return strcmp(config_instance_template(s.master->config,
+					       instance("web1")),
+		      "drbd") == 0;
+}
+
 Test(kill, a_conversion_leaves_volumes_or_mirrors_at_whatever_moment)
 {
 	unsigned killed = 0;
@@ -344,9 +351,7 @@ Test(kill, a_conversion_leaves_volumes_or_mirrors_at_whatever_moment)
 			killed++;
 		sim_run(&s, 60000, NULL, NULL);
 		expect_whole(ms);
-		if (strcmp(config_instance_template(s.master->config,
-						    instance("web1")),
-			   "drbd") == 0)
+		if (is_mirrored())
 			expect(op_convert("plain"), "success");
 	}
 	cr_assert_gt(killed, 5);
@@ -357,9 +362,9 @@ static size_t mirrors_active(void)
 	return s.nodes[1].devices.n + s.nodes[2].devices.n;
 }
 
-/* To mirrors, with copies, until one is recorded: nothing is removed before its
- * copy has ended. */
-static void kill_copies(void)
+/* To mirrors, with copies: nothing is removed before its copy has ended.  And
+ * back, where a late kill leaves no old disks (else NULL). */
+static void kill_copies(const char *back)
 {
 	unsigned killed = 0;
 
@@ -371,30 +376,21 @@ static void kill_copies(void)
 		if (strcmp(kill_job(id), "success") != 0)
 			killed++;
 		sim_run(&s, 60000, NULL, NULL);
-		if (strcmp(config_instance_template(s.master->config,
-						    instance("web1")),
-			   "drbd") == 0)
+		if (is_mirrored() && back == NULL)
 			break;
-		cr_assert_eq(mirrors_active(), 0, "%d ms", ms);
 		expect_whole(ms);
+		if (is_mirrored())
+			expect(op_convert(back), "success");
+		cr_assert_eq(mirrors_active(), 0, "%d ms", ms);
 	}
 	cr_assert_gt(killed, 5);
-}
-
-/* With old disks, where the kill came late. */
-static void forget_disks(void)
-{
-	expect(op_named("OP_INSTANCE_REMOVE", "web1"), "success");
-	table_done(&s.files, NULL);
-	s.files = (struct table){0};
 }
 
 Test(kill, a_conversion_by_copy_leaves_no_mirror_at_whatever_moment)
 {
 	enable_volumes();
 	expect(op_with_volumes("sharedfile"), "success");
-	kill_copies();
-	forget_disks();
+	kill_copies("sharedfile");
 }
 
 Test(kill, a_conversion_of_a_running_instance_leaves_no_mirror)
@@ -408,8 +404,10 @@ Test(kill, a_conversion_of_a_running_instance_leaves_no_mirror)
 	json_set_str(op, "hypervisor", "kvm");
 	json_set_bool(op, "start", true);
 	expect(op, "success");
-	kill_copies();
-	forget_disks();
+	kill_copies(NULL);
+	expect(op_named("OP_INSTANCE_REMOVE", "web1"), "success");
+	table_done(&s.files, NULL); /* old disks, where the kill came late */
+	s.files = (struct table){0};
 }
 
 static json_t *op_recreate(void)

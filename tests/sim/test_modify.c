@@ -413,19 +413,26 @@ Test(modify, volumes_have_their_names_again_where_one_is_missing)
 
 static struct sim_submission other;
 
-/* The disk is full from the first mirror until the undo.  Another job's
- * change is the first that finds no room in a file: the log has some left. */
+/* The disk is full from behind so many of one call until so many of another,
+ * the undo. */
+static struct {
+	const char *from, *until;
+	size_t n_from, n_until;
+} full;
+
+/* Another job's change is the first that finds no room in a file: the log has
+ * some left. */
 static void fill_the_disk(struct sim *sim)
 {
-	size_t made = 0, undone = 0;
+	size_t begun = 0, undone = 0;
 
 	for (size_t i = 0; i < sim->calls->n; i++) {
 		const char *call = sim->calls->items[i];
 
-		made += str_starts(call, "blockdev_create");
-		undone += str_starts(call, "blockdev_shutdown");
+		begun += str_starts(call, full.from);
+		undone += str_starts(call, full.until);
 	}
-	sim->nodes[0].disk.full = made > N_VOLUMES && undone == 0;
+	sim->nodes[0].disk.full = begun > full.n_from && undone < full.n_until;
 	if (sim->nodes[0].disk.full && other.node == NULL)
 		sim_submission_begin(&other, &sim->nodes[0],
 				     json_make("{s:s, s:s, s:[s]}", "OP_ID",
@@ -433,24 +440,82 @@ static void fill_the_disk(struct sim *sim)
 					       "tags", "other"));
 }
 
-Test(modify, volumes_have_their_names_again_where_nothing_can_be_recorded)
+/* It cannot be recorded; the other job is done while the call that fills the
+ * disk is under way.  What it had changed on nodes is undone. */
+static void expect_full(json_t *op STEALS)
 {
 	auto_strv struct strv calls = {0};
-	size_t files;
+	size_t files = s.files.n;
 
-	make_mirrored();
-	expect(op_convert("plain", NULL), "success");
-	files = s.files.n;
-	s.nodes[2].create_ms = 10000; /* the other job is done meanwhile */
+	for (size_t i = 0; i < 3; i++)
+		s.nodes[i].slow = full.from;
+	other = (struct sim_submission){0};
 	s.calls = &calls;
 	s.watch = fill_the_disk;
-	expect(op_convert("drbd", NODE3), "is full");
+	expect(op, "is full");
 	s.watch = NULL;
 	s.calls = NULL;
+	s.nodes[0].disk.full = false;
+	for (size_t i = 0; i < 3; i++)
+		s.nodes[i].slow = NULL;
 	sim_run(&s, 60000, NULL, NULL);
-	cr_expect_str_eq(template_of("web1"), "plain");
 	cr_expect_eq(s.files.n, files);
+}
+
+Test(modify, volumes_have_their_names_again_where_nothing_can_be_recorded)
+{
+	make_mirrored();
+	expect(op_convert("plain", NULL), "success");
+	full.from = "blockdev_create";
+	full.n_from = N_VOLUMES;
+	full.until = "blockdev_shutdown";
+	full.n_until = 1;
+	expect_full(op_convert("drbd", NODE3));
+	cr_expect_str_eq(template_of("web1"), "plain");
 	expect(op_convert("drbd", NODE3), "success");
+}
+
+static json_t *op_detach(void)
+{
+	return op_disk("detach", json_integer(1), json_object());
+}
+
+Test(modify, files_have_their_names_again_where_nothing_can_be_recorded)
+{
+	auto_free char *uuid = NULL;
+
+	expect(op_add("web1", NODE2, true), "success");
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+	expect(op_disk("add", json_integer(-1), json_make("{s:i}", "size", 8)),
+	       "success");
+	uuid = xstrdup(json_string_value(
+		json_array_get(json_get(instance("web1"), "disks"), 1)));
+	full.from = full.until = "blockdev_rename";
+	full.n_from = 0;
+	full.n_until = 2;
+	expect_full(op_detach());
+	expect(op_detach(), "success");
+	for (int i = 0; i < 2; i++)
+		expect_full(op_disk("attach", json_integer(-1),
+				    json_make("{s:s}", "uuid", uuid)));
+	expect(op_disk("attach", json_integer(-1),
+		       json_make("{s:s}", "uuid", uuid)),
+	       "success");
+}
+
+Test(modify, new_disks_that_cannot_be_recorded_are_removed)
+{
+	make_mirrored();
+	expect(op_convert("sharedfile", NULL), "success");
+	full.from = "blockdev_create";
+	full.n_from = 0;
+	full.until = "blockdev_remove";
+	full.n_until = 1;
+	expect_full(op_disk("add", json_integer(-1),
+			    json_make("{s:i}", "size", 8)));
+	expect_full(op_convert("plain", NULL));
+	cr_expect_str_eq(template_of("web1"), "sharedfile");
+	expect(op_convert("plain", NULL), "success");
 }
 
 /* --- the state of record --- */

@@ -430,6 +430,27 @@ WAITS int convert_record(struct lu *lu, const struct conversion *c,
 	return config_commit(config, err);
 }
 
+bool convert_is_undone(struct lu *lu, const struct conversion *c)
+{
+	const json_t *old = json_array_get(c->old, 0), *now;
+
+	if (old == NULL)
+		return true;
+	now = config_get(lu->m->config, CONFIG_DISK, disk_uuid(old));
+	/* One that was copied while it ran keeps its UUID. */
+	return now != NULL &&
+	       json_equal(disk_logical_id(now), disk_logical_id(old));
+}
+
+WAITS void convert_remove_old(struct lu *lu, const struct conversion *c,
+			      const json_t *old)
+{
+	lu_feedback(lu, "Removing old block devices...");
+	disks_remove_on(lu, old, inst_primary_node(c->inst));
+	for (size_t i = 0; i < json_array_size(c->old) && lu->run->killed; i++)
+		disks_remove_one(lu, c->inst, json_array_get(c->old, i), i);
+}
+
 WAITS int convert_wait(struct lu *lu, const struct conversion *c,
 		       struct error *err)
 {
@@ -479,12 +500,14 @@ static WAITS int convert_by_copy(struct lu *lu, const struct conversion *c,
 		drop_new(lu, c, json_array_size(c->disks));
 		return -1;
 	}
-	if (convert_record(lu, c, err) < 0 ||
-	    (is_mirrored(c->to) && convert_wait(lu, c, err) < 0))
+	if (convert_record(lu, c, err) < 0) {
+		if (convert_is_undone(lu, c))
+			drop_new(lu, c, json_array_size(c->disks));
 		return -1;
-	lu_feedback(lu, "Removing old block devices...");
-	disks_remove_on(lu, old_carried, inst_primary_node(c->inst));
-	return 0;
+	}
+	/* All data are on the primary's side of new mirrors. */
+	convert_remove_old(lu, c, old_carried);
+	return is_mirrored(c->to) ? convert_wait(lu, c, err) : 0;
 }
 
 /* --- all ways --- */

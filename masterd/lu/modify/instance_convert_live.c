@@ -75,8 +75,10 @@ static WAITS int change_over(struct lu *lu, const struct conversion *c,
 {
 	enum live_copy_use use;
 
-	if (convert_record(lu, c, err) < 0)
+	if (convert_record(lu, c, err) < 0) {
+		*ret_used = !convert_is_undone(lu, c);
 		return -1;
+	}
 	*ret_used = true;
 	if (live_copy_pivot(lu, copy, &use, err) == 0)
 		return 0;
@@ -121,7 +123,6 @@ WAITS int convert_live(struct lu *lu, const struct conversion *c,
 		return -1;
 	}
 	link_new(lu, owner, node, carried);
-	lu_feedback(lu, "Removing old block devices...");
-	disks_remove_on(lu, old, node);
+	convert_remove_old(lu, c, old);
 	return 0;
 }

@@ -161,16 +161,6 @@ static WAITS int make_mirrors(struct lu *lu, const struct conversion *c,
 	return lu_check_killed(lu, err);
 }
 
-/* Whether the old disks are those in the configuration: a change that could not
- * be written may be in force all the same. */
-static bool are_old(struct lu *lu, const struct conversion *c)
-{
-	const json_t *first = json_array_get(c->old, 0);
-
-	return first == NULL ||
-	       config_get(lu->m->config, CONFIG_DISK, disk_uuid(first)) != NULL;
-}
-
 static WAITS void undo(struct lu *lu, const struct conversion *c,
 		       const json_t *made, bool renames)
 {
@@ -198,7 +188,7 @@ WAITS int convert_mirror_volumes(struct lu *lu, const struct conversion *c,
 		    convert_record(lu, c, err) == 0)
 			return convert_wait(lu, c, err);
 	}
-	if (are_old(lu, c))
+	if (convert_is_undone(lu, c))
 		undo(lu, c, made, renames);
 	return -1;
 }

@@ -17,6 +17,13 @@ struct conversion {
 /* Record the new disks as the instance's. */
 WAITS int convert_record(struct lu *lu, const struct conversion *c,
 			 struct error *err);
+/* Whether the configuration has the old disks when that has failed: a change
+ * that could not be written may be in force all the same. */
+bool convert_is_undone(struct lu *lu, const struct conversion *c);
+/* Remove the old disks (in the form of node calls), which are not recorded any
+ * more: also when the job is killed meanwhile. */
+WAITS void convert_remove_old(struct lu *lu, const struct conversion *c,
+			      const json_t *old);
 /* Wait for the sync of the new mirrors, as far as the opcode asks for that. */
 WAITS int convert_wait(struct lu *lu, const struct conversion *c,
 		       struct error *err);

@@ -309,6 +309,20 @@ static WAITS void remove_storage(struct lu *lu)
 	}
 }
 
+/* Undo all, where the configuration has the old disks: a change that could not
+ * be written may be in force all the same. */
+static WAITS void undo(struct lu *lu)
+{
+	struct modify *m = modify_of(lu);
+	const json_t *now =
+		config_get(lu->m->config, CONFIG_INSTANCE, inst_uuid(m->inst));
+
+	if (!json_equal(inst_disks(now), inst_disks(m->inst)))
+		return;
+	call_back(lu, json_array_size(m->leaving));
+	take_back(lu, json_array_size(m->disks));
+}
+
 static bool any_new(struct lu *lu)
 {
 	struct modify *m = modify_of(lu);
@@ -339,8 +353,10 @@ WAITS int modify_apply_disks(struct lu *lu, json_t *inst STEALS,
 	put_all(lu, own);
 	put_leaving(lu);
 	config_put(lu->m->config, CONFIG_INSTANCE, steal(&own));
-	if (config_commit(lu->m->config, err) < 0)
+	if (config_commit(lu->m->config, err) < 0) {
+		undo(lu);
 		return -1;
+	}
 	remove_storage(lu);
 	plug_new(lu);
 	return 0;
