@@ -52,7 +52,7 @@ mkdir -p "$(root node2)/srv/ganeti/file-storage/web1"
 : >"$(root node2)/srv/ganeti/file-storage/web1/$(basename "$(disk node1 web1 1)")"
 m gnt-instance startup web1 >/dev/null
 fails "a file in the way" m gnt-instance move -f -n node2 web1
-like "$out" 'File exists' "stops the move"
+like "$out" 'exists on node node2.* already' "stops the move"
 is "$(files node2 web1 | wc -l)" 1 "and stays there, for it is somebody's data"
 is "$(pnode web1)" node1.example.com "the instance stays"
 is "$(m gnt-instance list --no-headers -o status web1)" running "and runs"

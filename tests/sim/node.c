@@ -264,10 +264,7 @@ static json_t *mirror_status(const struct sim_node *n)
 
 static json_t *do_disk_find(struct sim_node *n, const json_t *args)
 {
-	const json_t *disk = json_array_get(args, 0);
-	auto_free char *file = str_eq(json_str(disk, "dev_type", ""), "plain")
-				       ? storage_of(n, disk)
-				       : NULL;
+	auto_free char *file = file_of(n, args);
 
 	return good(file != NULL && table_get(&n->sim->files, file) == NULL
 			    ? json_null()

@@ -410,6 +410,47 @@ Test(kill, a_conversion_of_a_running_instance_leaves_no_mirror)
 	s.files = (struct table){0};
 }
 
+/* --- a move --- */
+
+static json_t *op_move_away(void)
+{
+	return op_move("OP_INSTANCE_MOVE", "web1", NODE3);
+}
+
+static bool makes_the_second(struct sim *sim, void *arg)
+{
+	(void)arg;
+	return count_of(sim->calls, "blockdev_create " NODE3) == 2;
+}
+
+Test(kill, a_move_that_makes_disks_can_be_repeated)
+{
+	auto_strv struct strv calls = {0};
+	uint64_t id;
+
+	enable_volumes();
+	expect(op_with_volumes("plain"), "success");
+	s.calls = &calls;
+	s.nodes[2].create_ms = 10000;
+	id = sim_submit(&s, op_move_away(), NULL);
+	cr_assert(sim_run(&s, 60000, makes_the_second, NULL));
+	cr_assert_str_eq(kill_job(id), "error");
+	sim_run(&s, 60000, NULL, NULL);
+	s.calls = NULL;
+	cr_expect_eq(s.files.n, 2);
+	expect(op_move_away(), "success");
+}
+
+Test(kill, a_move_that_loses_an_answer_about_disks_can_be_repeated)
+{
+	enable_volumes();
+	expect(op_with_volumes("plain"), "success");
+	s.nodes[2].lose_answer = "blockdev_create";
+	expect(op_move_away(), "blockdev_create");
+	cr_expect_eq(s.files.n, 2);
+	expect(op_move_away(), "success");
+}
+
 static json_t *op_recreate(void)
 {
 	json_t *op = op_named("OP_INSTANCE_RECREATE_DISKS", "web1");

@@ -247,12 +247,12 @@ static WAITS void remove_made(struct lu *lu, const json_t *made)
 	}
 }
 
-/* fresh: the names are new.  Then a device with one of these names was made by
- * this call, even if the node did not answer or a mirror is only half made, and
- * can be removed.  When a node has answered with an error it has left nothing;
- * a device that was in the way holds somebody's data. */
+/* The names are new.  So a device with one of these names was made by this
+ * call, even if the node did not answer or a mirror is only half made, and can
+ * be removed.  When a node has answered with an error it has left nothing; a
+ * device that was in the way holds somebody's data. */
 static WAITS int create_all(struct lu *lu, const json_t *inst, const char *node,
-			    bool fresh, struct error *err)
+			    struct error *err)
 {
 	auto_json json_t *disks = inst_rpc_disks(lu, inst);
 	auto_json json_t *made = json_array();
@@ -268,8 +268,8 @@ static WAITS int create_all(struct lu *lu, const json_t *inst, const char *node,
 
 		if (create_device(lu, inst, node, disk, i, made, err) == 0)
 			continue;
-		unsure = fresh && (err->kind == ERR_RPC ||
-				   json_array_size(disk_children(disk)) > 0);
+		unsure = err->kind == ERR_RPC ||
+			 json_array_size(disk_children(disk)) > 0;
 		if (!lu->run->killed)
 			remove_some(lu, node, disks, unsure ? i + 1 : i);
 		return -1;
@@ -281,7 +281,7 @@ int disks_create(struct lu *lu, const json_t *inst, struct error *err)
 {
 	auto_free char *node = xstrdup(inst_primary_node(inst));
 
-	return create_all(lu, inst, node, true, err);
+	return create_all(lu, inst, node, err);
 }
 
 int disks_copy_on(struct lu *lu, const json_t *inst, const char *node_uuid,
@@ -289,7 +289,7 @@ int disks_copy_on(struct lu *lu, const json_t *inst, const char *node_uuid,
 {
 	auto_free char *node = xstrdup(node_uuid);
 
-	return create_all(lu, inst, node, false, err);
+	return create_all(lu, inst, node, err);
 }
 
 /* A device that exists already is left alone: it holds somebody's data. */

@@ -50,8 +50,8 @@ void disks_say(struct lu *lu, const json_t *inst);
 /* Make the devices of all its disks on the primary; after a failure those made
  * are removed. */
 WAITS int disks_create(struct lu *lu, const json_t *inst, struct error *err);
-/* The same on another node, for a copy; devices there with the same names are
- * left alone. */
+/* The same on another node, which has no devices with these names yet, for a
+ * copy. */
 WAITS int disks_copy_on(struct lu *lu, const json_t *inst,
 			const char *node_uuid, struct error *err);
 /* Make the wanted disks anew; one that exists already is an error and is left

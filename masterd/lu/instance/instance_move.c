@@ -200,17 +200,48 @@ static WAITS int shut_down(struct lu *lu, struct error *err)
 	return 0;
 }
 
+/* What has the name of one of the disks on the target is somebody's.  A plan,
+ * whose nodes answer that all disks are there once some were changed, goes on.
+ */
+static WAITS int check_target(struct lu *lu, struct error *err)
+{
+	struct move *m = move_of(lu);
+
+	if (lu_plans(lu))
+		return 0;
+	for (size_t i = 0; i < json_array_size(own(lu)->disks); i++) {
+		json_t *disk = json_array_get(own(lu)->disks, i);
+		auto_json json_t *found =
+			lu_call(lu, m->target,
+				rpc_blockdev_find(json_incref(disk)), err);
+
+		if (found == NULL)
+			return -1;
+		if (!json_is_null(found))
+			return error_set(err, ERR_EXEC, ECODE_EXISTS,
+					 "Disk %zu of instance %s exists on "
+					 "node %s already (%s); if nobody "
+					 "needs it, remove it there",
+					 i, inst_name(m->inst),
+					 lu_node_name(lu, m->target),
+					 json_string_value(json_array_get(
+						 disk_logical_id(disk), 1)));
+	}
+	return 0;
+}
+
+/* Noted first: whatever happens then, what is made is known. */
 WAITS int instance_move_make_disks(struct lu *lu, struct error *err)
 {
 	struct move *m = move_of(lu);
 
 	disks_drop_copies(lu, m->inst);
-	if (disks_record_sizes(lu, m->inst, err) < 0)
-		return -1;
-	if (disks_copy_on(lu, m->inst, m->target, err) < 0)
+	if (disks_record_sizes(lu, m->inst, err) < 0 ||
+	    check_target(lu, err) < 0 ||
+	    disks_note_copy(lu, m->inst, m->target, err) < 0)
 		return -1;
 	own(lu)->has_disks = true;
-	return disks_note_copy(lu, m->inst, m->target, err);
+	return disks_copy_on(lu, m->inst, m->target, err);
 }
 
 static WAITS int copy_disks(struct lu *lu, struct error *err)
@@ -297,12 +328,8 @@ static WAITS void inst_move_undo(struct lu *lu)
 	struct move *m = move_of(lu);
 	struct error err;
 
-	for (size_t i = 0; own(lu)->has_disks && lu->run->killed &&
-			   i < json_array_size(own(lu)->disks);
-	     i++)
-		aftermath_call(lu->m, m->target,
-			       rpc_blockdev_remove(json_ref(
-				       json_array_get(own(lu)->disks, i))));
+	if (own(lu)->has_disks && lu->run->killed)
+		aftermath_remove_on(lu->m, m->target, own(lu)->disks);
 	if (lu->run->killed)
 		return;
 	if (own(lu)->has_disks)

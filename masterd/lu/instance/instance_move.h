@@ -13,7 +13,7 @@ struct inst_move {
 	bool stopped;	/* we have stopped it */
 };
 
-/* Make new disks on the target and note them: if this master dies, the next one
+/* Note new disks on the target and make them: if this master dies, the next one
  * knows that they are an unfinished copy. */
 WAITS int instance_move_make_disks(struct lu *lu, struct error *err);
 /* The disks belong to the new primary from now on. */
