@@ -81,7 +81,7 @@ static int on_adopt(void *arg, const struct raft_snapshot *snapshot,
 	return state_adopt(q->state, snapshot->index, err);
 }
 
-static void on_changed(void *arg)
+void quorum_on_changed(void *arg)
 {
 	struct quorum *q = arg;
 	uint64_t term;
@@ -181,7 +181,7 @@ static WAITS int open_folder(struct quorum *q, bool aside, struct error *err)
 			  .apply = on_apply,
 			  .fetch = on_fetch,
 			  .adopt = on_adopt,
-			  .changed = on_changed,
+			  .changed = quorum_on_changed,
 			  .fatal = on_fatal,
 			  .send = quorum_send},
 	};

@@ -227,11 +227,11 @@ static WAITS json_t *take_hand_over(struct quorum *q, const json_t *order,
 /* --- lend --- */
 
 /* Nothing came of it in time: whoever is missing may come hours later.  Wait
- * for votes that were asked for. */
+ * for votes that were asked for, and end if they make this server lead. */
 static WAITS void lend_no_more(struct quorum *q)
 {
 	int64_t until_us = clock_mono_us() + LEND_US;
-	struct consensus_status status;
+	struct consensus_status status = {0};
 
 	quorum_lead_no_more(q);
 	while (!q->stopping && q->log != NULL && clock_mono_us() < until_us) {
@@ -241,16 +241,34 @@ static WAITS void lend_no_more(struct quorum *q)
 			break;
 		task_sleep(LEND_MS);
 	}
+	if (status.raft.role == RAFT_LEADER && !q->stopping)
+		q->config.quit(q->config.arg);
+	else
+		q->lend_to = 0;
+}
+
+/* Whether this server wants to lead without that order as well: it is a master
+ * that waits for its majority, or becomes one. */
+static bool wants_to_lead(const struct quorum *q)
+{
+	struct consensus_status status;
+
+	if (q->log == NULL)
+		return false;
+	consensus_status(q->log, &status);
+	return status.told;
 }
 
 /* Be elected, and hand over at once: to a server that is to lead and cannot be
- * elected, as this one has more.  One that cannot hand over ends, as it would
- * lead without being a master. */
+ * elected, as this one has more.  One that cannot hand over leads itself if it
+ * wanted that before; any other one ends, as it would lead without being a
+ * master. */
 static WAITS void lend_task(void *arg)
 {
 	struct quorum *q = arg;
 	int64_t until_us = clock_mono_us() + LEND_US;
-	struct consensus_status status = {0};
+	bool wanted = wants_to_lead(q);
+	struct consensus_status status;
 
 	while (!q->stopping && q->log != NULL && clock_mono_us() < until_us) {
 		consensus_status(q->log, &status);
@@ -258,17 +276,16 @@ static WAITS void lend_task(void *arg)
 			break;
 		if (status.raft.role == RAFT_LEADER && status.raft.ready)
 			consensus_transfer(q->log, q->lend_to);
-		else if (status.raft.leader == 0)
+		else if (status.raft.leader == 0 && !wanted)
 			consensus_lead(q->log);
 		task_sleep(LEND_MS);
 	}
-	lend_no_more(q);
-	if (q->log != NULL)
-		consensus_status(q->log, &status);
-	if (status.raft.role == RAFT_LEADER && !q->stopping)
-		q->config.quit(q->config.arg);
-	else
+	if (wanted) {
 		q->lend_to = 0;
+		quorum_on_changed(q);
+	} else {
+		lend_no_more(q);
+	}
 	quorum_turn_end(q);
 }
 

@@ -84,6 +84,8 @@ WAITS void quorum_close_aside(struct quorum *q);
 WAITS int quorum_found(struct quorum *q, uint64_t term, struct error *err);
 /* End taking part. */
 WAITS void quorum_close_log(struct quorum *q);
+/* As consensus_hooks.changed; also when it leads for another server no more. */
+void quorum_on_changed(void *arg);
 
 /* Whether this node had a part of the log and was made to forget it. */
 bool quorum_has_forgotten(const struct quorum *q);

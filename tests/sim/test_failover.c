@@ -256,11 +256,13 @@ Test(failover_of_two, a_former_master_that_is_offline_is_none_any_more)
 
 /* --- an order to lend --- */
 
+static uint64_t lend_to;
+
 static WAITS void lend_task(void *arg)
 {
 	struct sim_node *n = arg;
-	auto_free char *order = xprintf("[\"lend\",\"%016" PRIx64 "\"]",
-					role_quorum(n->role)->me.id);
+	auto_free char *order =
+		xprintf("[\"lend\",\"%016" PRIx64 "\"]", lend_to);
 	auto_free char *answer = role_order(n->role, order, strlen(order));
 
 	cr_expect(str_starts(answer, "[true"), "%s", answer);
@@ -269,6 +271,7 @@ static WAITS void lend_task(void *arg)
 /* Whom it was to lend its lead is gone, and a majority comes back later. */
 Test(failover, who_lends_in_vain_is_not_elected_later)
 {
+	lend_to = role_quorum(s.nodes[0].role)->me.id;
 	lose(0x05);
 	sim_run(&s, MINUTE_MS, NULL, NULL);
 	spawn_on(&s.nodes[1], "order", lend_task);
@@ -277,6 +280,30 @@ Test(failover, who_lends_in_vain_is_not_elected_later)
 	sim_start_daemon(&s.nodes[2]);
 	sim_run(&s, 5 * MINUTE_MS, NULL, NULL);
 	cr_assert_eq(count_masters(), 0);
+}
+
+/* A master that waits for its majority was asked to lend its lead to a node
+ * that is gone again: what waits with it is kept when the others are back. */
+Test(failover, a_master_that_lends_in_vain_goes_on_later)
+{
+	struct sim_submission sub = {0};
+
+	lend_to = role_quorum(s.nodes[1].role)->me.id;
+	lose(0x06);
+	sim_submission_begin(&sub, &s.nodes[0], op_delay(1, NULL));
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	spawn_on(&s.nodes[0], "order", lend_task);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	for (size_t i = 1; i < N_CANDIDATES; i++) {
+		s.nodes[i].down = false;
+		sim_start_daemon(&s.nodes[i]);
+	}
+	sim_run(&s, 5 * MINUTE_MS, NULL, NULL);
+	cr_assert_not_null(s.nodes[0].master);
+	cr_assert_neq(sub.id, 0, "%s", sub.err.text);
+	cr_assert_str_eq(sim_wait(&s, sub.id), "success");
+	cr_assert_neq(sim_submit(&s, op_delay(2, NULL), NULL), 0);
+	json_decref(sub.ops);
 }
 
 /* --- an order to leave --- */
