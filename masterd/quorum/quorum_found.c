@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "lib/base/log.h"
+#include "lib/base/random.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
 #include "lib/model/files/term.h"
@@ -22,7 +23,9 @@
 #define RETRY_MS 1000u
 #define TRIES 60
 /* So many terms those that are left behind may have gone on by; a term is the
- * time of an election at least. */
+ * time of an election at least.  By chance up to so many more: two who leave
+ * each other behind must not lead in the same term, as nodes would obey both.
+ */
 #define TERM_LEAP (1 << 20)
 
 void quorum_ballot_done(struct ballot *b)
@@ -471,7 +474,8 @@ static uint64_t next_term(const struct ballot *b)
 		if (theirs > term)
 			term = theirs;
 	}
-	return (uint64_t)term + (is_forced(b) ? TERM_LEAP : 1);
+	return (uint64_t)term +
+	       (is_forced(b) ? TERM_LEAP + random_below(TERM_LEAP) : 1);
 }
 
 int quorum_ballot_begin(struct ballot *b, struct error *err)

@@ -814,6 +814,20 @@ Test(failover, a_log_that_goes_on_behind_it_ends)
 	cr_assert_not_null(queue_job(s.nodes[1].master->queue, id));
 }
 
+/* Two administrators do it at the same time on two sides of a cut network. */
+Test(failover, of_two_that_leave_each_other_behind_one_ends)
+{
+	lose(0x02);
+	cut(0x09); /* 1 and 4 */
+	sim_kill(&s.nodes[0].masterd);
+	cr_assert(recover(0, (const char *[]){name(1), name(2), NULL}));
+	cr_assert(recover(2, (const char *[]){name(0), name(1), NULL}));
+	cr_assert_eq(count_masters(), 2);
+	cut(0);
+	sim_run(&s, 5 * MINUTE_MS, NULL, NULL);
+	cr_assert_eq(count_masters(), 1);
+}
+
 Test(failover, one_that_answers_is_not_left_behind)
 {
 	lose(0x01);
