@@ -107,6 +107,8 @@ static void keep_former(struct quorum *q, const struct consensus_status *now,
 	for (size_t i = 0; i < q->n_candidates; i++)
 		n += serves_log(&q->candidates[i]) &&
 		     q->candidates[i].hash != q->me.id >> QUORUM_LIFE_BITS;
+	if (n >= RAFT_MEMBERS_MAX) /* or there were no room for who joins */
+		n = RAFT_MEMBERS_MAX - 1;
 	keep_some(q, now, false, n, wanted, able);
 	keep_some(q, now, true, n, wanted, able);
 }

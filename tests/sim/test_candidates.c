@@ -770,3 +770,37 @@ Test(many_candidates, more_than_the_log_can_have_change_nothing)
 				 &after.raft.members.learners));
 	cr_expect_lt(after.raft.last, before.raft.last + 10);
 }
+
+static void set_node(const char *name, const char *key, bool value)
+{
+	auto_free char *got =
+		sim_do(&s, json_make("{s:s, s:s, s:b, s:b}", "OP_ID",
+				     "OP_NODE_SET_PARAMS", "node_name", name,
+				     key, value, "auto_promote", 1));
+
+	cr_assert_str_eq(got, "success");
+}
+
+/* One candidate more than the log can have: this one. */
+static struct sim_node *leave_one_out(void)
+{
+	sim_init_big(&s, 34, RAFT_MEMBERS_MAX + 1, 1);
+	sim_run(&s, 3 * MINUTE_MS, NULL, NULL);
+	for (size_t i = 0; i <= RAFT_MEMBERS_MAX; i++)
+		if (!quorum_has_member(s.master->quorum, s.nodes[i].name))
+			return &s.nodes[i];
+	cr_assert_fail("all are members");
+	return NULL;
+}
+
+/* A former candidate keeps its vote for one that has yet to join; but it must
+ * not keep the place that this one needs. */
+Test(many_candidates, one_that_was_left_out_joins_when_there_is_room)
+{
+	struct sim_node *n = leave_one_out();
+
+	set_node(s.nodes[1].name, "master_candidate", false);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	cr_expect(quorum_has_member(s.master->quorum, n->name));
+	cr_expect_not(quorum_has_member(s.master->quorum, s.nodes[1].name));
+}
