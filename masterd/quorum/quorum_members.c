@@ -222,11 +222,24 @@ static uint64_t number_for(struct quorum_candidate *c)
 	return c->minted;
 }
 
+static bool is_full(const struct raft_members *m)
+{
+	return m->voters.n + m->learners.n >= RAFT_MEMBERS_MAX;
+}
+
+bool quorum_is_left_out(const struct raft_members *m,
+			const struct quorum_candidate *c)
+{
+	return is_full(m) && member_of(m, c->hash) == 0;
+}
+
 /* Whether there is room for one more member; if not, it is said once. */
 static bool has_room(const struct raft_members *m, struct quorum_candidate *c)
 {
-	if (m->voters.n + m->learners.n < RAFT_MEMBERS_MAX)
+	if (!is_full(m)) {
+		c->turned_away = false;
 		return true;
+	}
 	if (!c->turned_away)
 		log_warning("Master candidate %s takes no part in the log of "
 			    "the cluster, which has %d members, the most there "
@@ -581,6 +594,7 @@ static bool is_settling(struct quorum *q)
 		const struct quorum_candidate *c = &q->candidates[i];
 
 		if (is_missing(q, &now, c) &&
+		    !quorum_is_left_out(&now.raft.members, c) &&
 		    (c->asked || c->unheard < UNHEARD_MAX))
 			return true;
 	}

@@ -333,10 +333,10 @@ static WAITS json_t *take_write_out(struct quorum *q, const json_t *order,
 	return state_write_out(q->state, err) < 0 ? NULL : json_null();
 }
 
-static bool writes_files(const struct quorum *q,
+static bool writes_files(const struct quorum *q, const struct raft_members *now,
 			 const struct quorum_candidate *c)
 {
-	return c->online && !c->ganetis && !c->turned_away &&
+	return c->online && !c->ganetis && !quorum_is_left_out(now, c) &&
 	       c->hash != q->me.id >> QUORUM_LIFE_BITS;
 }
 
@@ -350,14 +350,16 @@ static bool may_follow(const struct node_result *r)
 static WAITS bool tell_to_write_out(struct quorum *q, const char *index,
 				    unsigned timeout_ms)
 {
+	struct consensus_status status;
 	struct node_result *results;
 	bool again = false;
 	size_t n = 0;
 
 	quorum_nodes_refresh(q);
+	consensus_status(q->log, &status);
 	results = node_results_new(q->n_candidates);
 	for (size_t i = 0; i < q->n_candidates; i++)
-		if (writes_files(q, &q->candidates[i]))
+		if (writes_files(q, &status.raft.members, &q->candidates[i]))
 			results[n++].node = json_incref(q->candidates[i].node);
 	noderpc_call_many(q->rpc, results, n,
 			  rpc_within(rpc_log_order(json_make(
@@ -382,8 +384,8 @@ void quorum_write_out(struct quorum *q, unsigned timeout_ms)
 	index = number_text(status.applied);
 	if (state_write_out(q->state, &err) < 0)
 		log_warning("%s", err.text);
-	while (tell_to_write_out(q, index, timeout_ms) && !q->stopping &&
-	       clock_mono_us() < until_us)
+	while (q->log != NULL && tell_to_write_out(q, index, timeout_ms) &&
+	       !q->stopping && clock_mono_us() < until_us)
 		task_sleep(WRITE_OUT_MS);
 }
 

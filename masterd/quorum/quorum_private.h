@@ -21,7 +21,7 @@ struct quorum_candidate {
 	uint64_t minted;  /* number that it was given and has not used yet */
 	int64_t asked_us; /* when it was asked last; 0: at once */
 	bool asked;	  /* it is being asked */
-	bool turned_away; /* the log has no room for it, which was said */
+	bool turned_away; /* it was said that the log has no room for it */
 	unsigned unheard; /* questions in a row that it did not answer */
 	bool away;	  /* its node did not answer the last parcel */
 	bool ganetis;	  /* Ganeti's node daemon runs there: it has no part */
@@ -161,6 +161,10 @@ WAITS int quorum_may_drop(struct quorum *q, const struct strv *drop,
  * leader sees it; now is the status of the log. */
 bool quorum_is_up_to_date(const struct quorum *q,
 			  const struct consensus_status *now, uint64_t id);
+/* Whether a candidate cannot be a member, as there are as many as there can be.
+ */
+bool quorum_is_left_out(const struct raft_members *m,
+			const struct quorum_candidate *c);
 
 /* --- quorum_orders.c --- */
 

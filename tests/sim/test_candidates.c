@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "lib/base/clock.h"
 #include "lib/event/task.h"
 #include "lib/json/json.h"
 #include "masterd/config/config.h"
@@ -629,6 +630,14 @@ static WAITS void all_write_out_task(void *arg)
 	ended = true;
 }
 
+static void begin_to_write_out(void)
+{
+	ended = false;
+	task_set_owner(&s.nodes[0].masterd);
+	task_spawn("write out", all_write_out_task, NULL);
+	task_set_owner(NULL);
+}
+
 /* verify compares the files; a daemon may just be changing its role. */
 Test(candidates, the_files_of_a_standby_that_is_coming_are_waited_for)
 {
@@ -639,10 +648,7 @@ Test(candidates, the_files_of_a_standby_that_is_coming_are_waited_for)
 	set_candidate(5, true);
 	commit(MINUTE_MS);
 	cr_assert(committed);
-	ended = false;
-	task_set_owner(&s.nodes[0].masterd);
-	task_spawn("write out", all_write_out_task, NULL);
-	task_set_owner(NULL);
+	begin_to_write_out();
 	sim_run(&s, 3000, NULL, NULL);
 	cr_expect_not(ended);
 	sim_resume(&n->masterd);
@@ -803,4 +809,30 @@ Test(many_candidates, one_that_was_left_out_joins_when_there_is_room)
 	sim_run(&s, MINUTE_MS, NULL, NULL);
 	cr_expect(quorum_has_member(s.master->quorum, n->name));
 	cr_expect_not(quorum_has_member(s.master->quorum, s.nodes[1].name));
+}
+
+/* A change of a node waits for all candidates that are about to join. */
+Test(many_candidates, one_that_is_left_out_is_not_waited_for)
+{
+	int64_t begun_us;
+
+	leave_one_out();
+	begun_us = clock_mono_us();
+	set_node(s.nodes[33].name, "vm_capable", false);
+	cr_expect_lt(clock_mono_us() - begun_us, 5000000);
+}
+
+Test(many_candidates, and_is_like_others_when_it_has_joined)
+{
+	struct sim_node *n = leave_one_out();
+
+	set_node(s.nodes[1].name, "master_candidate", false);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	sim_pause(&n->masterd);
+	begin_to_write_out();
+	sim_run(&s, 3000, NULL, NULL);
+	cr_expect_not(ended, "its files are waited for");
+	sim_resume(&n->masterd);
+	sim_run(&s, 5000, NULL, NULL);
+	cr_expect(ended);
 }
