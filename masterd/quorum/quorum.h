@@ -118,8 +118,13 @@ char *quorum_leader(struct quorum *q);
 /* The same by asking the candidates, which may take some seconds: for a server
  * that hears nobody. */
 WAITS char *quorum_find_leader(struct quorum *q);
-/* Asks all nodes: the name of one that does not let this node in, if there are
- * more of these than others that answer; NULL: there are not.  To be freed. */
+/* Asks all nodes: the name of one that does not let this node in, if these are
+ * enough to say that there is another master; NULL: they are not.  To be freed.
+ *
+ * For a server that needs no other vote than its own it is enough that they are
+ * more than those that answer.  One that asks for votes goes on with that until
+ * most of all nodes refuse it: a few may only have an old list, and the others
+ * may be just starting. */
 WAITS char *quorum_shut_out_by(struct quorum *q);
 
 /* The name of the master that the node daemon here has obeyed in a newer term

@@ -297,7 +297,7 @@ char *quorum_shut_out_by(struct quorum *q)
 	__attribute__((cleanup(quorum_ballot_done))) struct ballot b = {
 		.q = q, .how = &how};
 	struct node_result *results;
-	size_t n = 0, refusing = 0, serving = 0;
+	size_t n = 0, refusing = 0, serving = 0, others;
 	const char *by = NULL;
 	struct error err;
 	char *found;
@@ -311,7 +311,8 @@ char *quorum_shut_out_by(struct quorum *q)
 	noderpc_call_many(q->rpc, results, n,
 			  rpc_within(rpc_version(), SHUT_OUT_MS));
 	count_refusals(results, n, &refusing, &serving, &by);
-	found = refusing > serving ? xstrdup(by) : NULL;
+	others = quorum_is_alone(q) ? serving : n / 2;
+	found = refusing > others ? xstrdup(by) : NULL;
 	node_results_free(results, b.n);
 	return found;
 }

@@ -404,6 +404,36 @@ Test(failover, alone_nobody_elects_itself)
 	cr_assert_not(sim_run(&s, 10 * MINUTE_MS, another_serves, NULL));
 }
 
+/* --- a node that does not let in --- */
+
+/* As if this node had been away since the certificates of the candidates were
+ * renewed. */
+static void forget_candidates(struct sim_node *n)
+{
+	auto_free char *file =
+		paths_ssconf(n->paths, "master_candidates_certs");
+
+	fake_disk_put(&n->disk, file, "00000000=AA:BB\n");
+}
+
+/* After a loss of power it is the first that is back, and the others that let
+ * the master in are just starting. */
+Test(failover, one_node_with_an_old_list_ends_no_master)
+{
+	lose(0x1f);
+	forget_candidates(&s.nodes[3]);
+	s.nodes[0].down = s.nodes[3].down = false;
+	sim_start_daemon(&s.nodes[3]);
+	sim_start_daemon(&s.nodes[0]);
+	sim_take_over(&s.nodes[0], false);
+	sim_run(&s, 10000, NULL, NULL);
+	for (size_t i = 1; i < 3; i++) {
+		s.nodes[i].down = false;
+		sim_start_daemon(&s.nodes[i]);
+	}
+	cr_assert(sim_run(&s, MINUTE_MS, serves, &s.nodes[0]));
+}
+
 static bool leads(struct sim *sim, void *arg)
 {
 	const struct sim_node *n = arg;
