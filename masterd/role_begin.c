@@ -166,7 +166,7 @@ static WAITS bool is_shut_out(struct role *r, struct error *err)
 	if (by == NULL)
 		return false;
 	error_set(err, ERR_SYSTEM, ECODE_FENCED,
-		  "The nodes of the cluster do not let %s in any more (%s says "
+		  "The nodes of the cluster do not obey %s any more (%s says "
 		  "so), as they have another master: run gnt-node add --readd "
 		  "%s there. If there is none, --no-voting goes on with what "
 		  "this node has",

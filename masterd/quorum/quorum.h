@@ -118,8 +118,9 @@ char *quorum_leader(struct quorum *q);
 /* The same by asking the candidates, which may take some seconds: for a server
  * that hears nobody. */
 WAITS char *quorum_find_leader(struct quorum *q);
-/* Asks all nodes: the name of one that does not let this node in, if these are
- * enough to say that there is another master; NULL: they are not.  To be freed.
+/* Asks all nodes: the name of one that does not let this node in, or obeys a
+ * newer master, if these are enough to say that there is another master; NULL:
+ * they are not.  To be freed.
  *
  * For a server that needs no other vote than its own it is enough that they are
  * more than those that answer.  One that asks for votes goes on with that until

@@ -277,6 +277,13 @@ static bool is_asked(const struct voter *v)
 	return !v->self && !node_offline(v->node);
 }
 
+/* It does not let this node in, or has obeyed a newer master. */
+static bool refuses(const struct node_result *r)
+{
+	return error_is(r->err, ECODE_SHUT_OUT) ||
+	       error_is(r->err, ECODE_FENCED);
+}
+
 static void count_refusals(const struct node_result *results, size_t n,
 			   size_t *ret_refusing, size_t *ret_serving,
 			   const char **ret_by)
@@ -284,7 +291,7 @@ static void count_refusals(const struct node_result *results, size_t n,
 	for (size_t i = 0; i < n; i++) {
 		if (results[i].err == NULL) {
 			++*ret_serving;
-		} else if (error_is(results[i].err, ECODE_SHUT_OUT)) {
+		} else if (refuses(&results[i])) {
 			++*ret_refusing;
 			*ret_by = node_name(results[i].node);
 		}

@@ -434,6 +434,27 @@ Test(failover, one_node_with_an_old_list_ends_no_master)
 	cr_assert(sim_run(&s, MINUTE_MS, serves, &s.nodes[0]));
 }
 
+/* Nobody has set it offline, so the others let it in; but one of them has
+ * obeyed the new master, which is gone again. */
+Test(failover_of_two, a_former_master_that_nobody_obeys_is_none)
+{
+	unsigned n;
+
+	lose(0x01);
+	s.nodes[1].no_voting = true;
+	sim_take_over(&s.nodes[1], true);
+	cr_assert(sim_run(&s, 2 * MINUTE_MS, serves, &s.nodes[1]));
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	n = s.n_masters;
+	lose(0x02);
+	s.nodes[0].down = false;
+	sim_start_daemon(&s.nodes[0]);
+	sim_take_over(&s.nodes[0], false);
+	sim_run(&s, 2 * MINUTE_MS, NULL, NULL);
+	cr_expect_eq(s.n_masters, n);
+	cr_expect_eq(count_masters(), 0);
+}
+
 static bool leads(struct sim *sim, void *arg)
 {
 	const struct sim_node *n = arg;
