@@ -128,9 +128,7 @@ static bool are_enough(const struct ballot *b, const struct raft_ids *answering)
 	return n > status.raft.members.voters.n / 2;
 }
 
-/* A master has taken this node in while the others were asked: what was found
- * out is about a log that it has no more. */
-static int check_same(const struct ballot *b, uint64_t id, struct error *err)
+int quorum_ballot_holds(const struct ballot *b, uint64_t id, struct error *err)
 {
 	if (b->q->log != NULL && b->q->me.id == id)
 		return 0;
@@ -182,8 +180,9 @@ int quorum_ballot_without(struct ballot *b, struct error *err)
 		raft_ids_add(&answering,
 			     strtoull(json_str(theirs, "id", "0"), NULL, 16));
 	}
-	return check_same(b, id, err) < 0 ? -1
-					  : check_needed(b, &answering, err);
+	return quorum_ballot_holds(b, id, err) < 0
+		       ? -1
+		       : check_needed(b, &answering, err);
 }
 
 int quorum_may_drop(struct quorum *q, const struct strv *drop,

@@ -525,10 +525,14 @@ static WAITS int begin_alone(struct ballot *b,
 			     struct error *err)
 {
 	struct quorum *q = b->q;
-	int rc = 1;
+	int rc = 0;
 
 	quorum_turn_begin(q);
-	if (is_forced(b) || (!is_led(q) && !is_taken_in(q, before)))
+	if (b->how->drop != NULL)
+		rc = quorum_ballot_holds(b, before->id, err);
+	else if (!b->how->no_voting && (is_led(q) || is_taken_in(q, before)))
+		rc = 1;
+	if (rc == 0)
 		rc = quorum_found(q, next_term(b), err);
 	quorum_turn_end(q);
 	return rc;

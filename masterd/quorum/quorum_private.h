@@ -154,6 +154,10 @@ WAITS int quorum_ballot_without(struct ballot *b, struct error *err);
 /* The same, to be asked before anything is done. */
 WAITS int quorum_may_drop(struct quorum *q, const struct strv *drop,
 			  struct error *err);
+/* Whether the answer holds still: -1 with err when this node has not the log
+ * any more of which it had this number, as a master has taken it in while the
+ * others were asked. */
+int quorum_ballot_holds(const struct ballot *b, uint64_t id, struct error *err);
 
 /* --- quorum_members.c --- */
 

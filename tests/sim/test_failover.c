@@ -547,19 +547,30 @@ Test(failover, a_former_master_that_was_demoted_in_vain_ends)
 
 /* --- without those that are lost --- */
 
-/* Start a master daemon on a node that goes on without these. */
-static bool recover(size_t node, const char *const *names)
-{
-	static struct strv drop;
-	bool done;
+static struct strv drop;
 
+/* Start a master daemon on a node that goes on without these. */
+static void begin_to_recover(size_t node, const char *const *names)
+{
 	for (size_t i = 0; names[i] != NULL; i++)
 		strv_add(&drop, names[i]);
 	s.nodes[node].drop = &drop;
 	sim_take_over(&s.nodes[node], true);
-	done = sim_run(&s, MINUTE_MS, serves, &s.nodes[node]);
+}
+
+static void end_recovery(size_t node)
+{
 	s.nodes[node].drop = NULL;
 	strv_done(&drop);
+}
+
+static bool recover(size_t node, const char *const *names)
+{
+	bool done;
+
+	begin_to_recover(node, names);
+	done = sim_run(&s, MINUTE_MS, serves, &s.nodes[node]);
+	end_recovery(node);
 	return done;
 }
 
@@ -877,6 +888,52 @@ Test(failover, of_two_that_leave_each_other_behind_one_ends)
 	cut(0);
 	sim_run(&s, 5 * MINUTE_MS, NULL, NULL);
 	cr_assert_eq(count_masters(), 1);
+}
+
+static bool joined;
+
+/* As a master that is heard again orders it. */
+static WAITS void join_task(void *arg)
+{
+	struct sim_node *n = arg;
+	struct consensus_identity me = role_quorum(n->role)->me;
+	auto_free char *order =
+		xprintf("[\"join\",\"%016" PRIx64 "\",\"%016" PRIx64 "\"]",
+			me.cluster, me.id ^ 1);
+	auto_free char *answer = role_order(n->role, order, strlen(order));
+
+	joined = str_starts(answer, "[true");
+}
+
+/* Node 3 is to go on without the others, and so long after it has begun to ask
+ * them it is taken into the log of a master; false: that came too late. */
+static bool is_taken_in_meanwhile(int ms)
+{
+	begin_to_recover(2, (const char *[]){name(0), name(1), NULL});
+	sim_run(&s, ms, NULL, NULL);
+	joined = false;
+	if (s.nodes[2].master == NULL)
+		spawn_on(&s.nodes[2], "order", join_task);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	end_recovery(2);
+	return joined;
+}
+
+/* What it was told by those that it asked is about a log that it has no more.
+ */
+Test(failover, who_is_taken_in_leaves_nobody_behind)
+{
+	int ms;
+
+	for (ms = 200;; ms += 200) {
+		lose(0x03);
+		if (!is_taken_in_meanwhile(ms))
+			break;
+		cr_assert_null(s.nodes[2].master, "after %d ms", ms);
+		sim_done(&s);
+		setup();
+	}
+	cr_expect_gt(ms, 5000, "they do not answer for longer");
 }
 
 Test(failover, one_that_answers_is_not_left_behind)
