@@ -518,6 +518,32 @@ static bool is_taken_in(const struct quorum *q,
 	       (q->me.cluster != before->cluster || q->me.id != before->id);
 }
 
+/* The one that led may be gone: who has not joined yet does not notice. */
+static bool hears_leader(const struct quorum *q)
+{
+	struct consensus_status status;
+
+	if (!is_led(q))
+		return false;
+	consensus_status(q->log, &status);
+	return !raft_ids_have(&status.silent, status.raft.leader);
+}
+
+/* Whether those that are to be left behind still have to be: a master that was
+ * silent may be heard again. */
+static int check_left(const struct ballot *b,
+		      const struct consensus_identity *before,
+		      struct error *err)
+{
+	if (quorum_ballot_holds(b, before->id, err) < 0)
+		return -1;
+	if (!hears_leader(b->q))
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "%s hears a master: there is nobody to be left behind",
+			 quorum_ballot_self(b));
+}
+
 /* Nobody makes this node part of a log meanwhile.  before: the one that it had
  * a part of when it began to ask. */
 static WAITS int begin_alone(struct ballot *b,
@@ -529,7 +555,7 @@ static WAITS int begin_alone(struct ballot *b,
 
 	quorum_turn_begin(q);
 	if (b->how->drop != NULL)
-		rc = quorum_ballot_holds(b, before->id, err);
+		rc = check_left(b, before, err);
 	else if (!b->how->no_voting && (is_led(q) || is_taken_in(q, before)))
 		rc = 1;
 	if (rc == 0)

@@ -936,6 +936,52 @@ Test(failover, who_is_taken_in_leaves_nobody_behind)
 	cr_expect_gt(ms, 5000, "they do not answer for longer");
 }
 
+/* Whether there is another master for it, or it is itself one. */
+static bool hears_or_leads(struct sim *sim, void *arg)
+{
+	const struct sim_node *n = arg;
+	const struct quorum *q = n->role == NULL ? NULL : role_quorum(n->role);
+	struct consensus_status status;
+
+	(void)sim;
+	if (q == NULL || q->log == NULL)
+		return false;
+	consensus_status(q->log, &status);
+	return status.raft.leader != 0;
+}
+
+/* Node 3 is to go on without the others, and is heard again so long after it
+ * has begun to ask them; false: it is the master before it hears of one. */
+static bool hears_master_meanwhile(int ms)
+{
+	struct sim_node *n = &s.nodes[2];
+	bool hears;
+
+	cut(0x04);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	begin_to_recover(2, (const char *[]){name(0), name(1), NULL});
+	sim_run(&s, ms, NULL, NULL);
+	cut(0);
+	sim_run(&s, MINUTE_MS, hears_or_leads, n);
+	hears = !leads(&s, n);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	end_recovery(2);
+	return hears;
+}
+
+/* The master that was to be left behind is there, and goes on. */
+Test(failover, who_hears_a_master_leaves_nobody_behind)
+{
+	int ms;
+
+	for (ms = 1000; hears_master_meanwhile(ms); ms += 1000) {
+		cr_assert_null(s.nodes[2].master, "after %d ms", ms);
+		sim_done(&s);
+		setup();
+	}
+	cr_expect_gt(ms, 5000, "they do not answer for longer");
+}
+
 Test(failover, one_that_answers_is_not_left_behind)
 {
 	lose(0x01);
