@@ -115,17 +115,27 @@ static int check_drop_names(const struct ballot *b, struct error *err)
 	return 0;
 }
 
-/* Are those that answer a majority of the log's voters? */
-static bool are_enough(const struct ballot *b, const struct raft_ids *answering)
+static bool are_most(const struct raft_ids *answering,
+		     const struct raft_ids *voters)
 {
-	struct consensus_status status;
 	size_t n = 0;
 
+	for (size_t i = 0; i < voters->n; i++)
+		n += raft_ids_have(answering, voters->ids[i]);
+	return n > voters->n / 2;
+}
+
+/* Are those that answer a majority of the log's voters, and while these are
+ * exchanged, of the former ones? */
+static bool are_enough(const struct ballot *b, const struct raft_ids *answering)
+{
+	const struct raft_members *m;
+	struct consensus_status status;
+
 	consensus_status(b->q->log, &status);
-	for (size_t i = 0; i < status.raft.members.voters.n; i++)
-		n += raft_ids_have(answering,
-				   status.raft.members.voters.ids[i]);
-	return n > status.raft.members.voters.n / 2;
+	m = &status.raft.members;
+	return are_most(answering, &m->voters) &&
+	       (m->outgoing.n == 0 || are_most(answering, &m->outgoing));
 }
 
 int quorum_ballot_holds(const struct ballot *b, uint64_t id, struct error *err)

@@ -1021,6 +1021,30 @@ Test(failover, a_former_candidate_that_has_a_vote_is_named_too)
 		recover(2, (const char *[]){name(0), name(1), name(3), NULL}));
 }
 
+static bool is_between(struct sim *sim, void *arg)
+{
+	const struct sim_node *n = arg;
+	struct consensus_status status;
+
+	(void)sim;
+	consensus_status(role_quorum(n->role)->log, &status);
+	return status.raft.members.outgoing.n > 0;
+}
+
+/* While voters are exchanged, a majority of the former ones is needed, too. */
+Test(failover, a_majority_of_the_new_voters_alone_is_none)
+{
+	task_set_owner(&s.nodes[0].masterd);
+	task_spawn("replace", replace_task, NULL);
+	task_set_owner(NULL);
+	cr_assert(sim_run(&s, MINUTE_MS, is_between, &s.nodes[0]));
+	lose(0x06);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	cr_assert(is_between(&s, &s.nodes[0]));
+	sim_kill(&s.nodes[0].masterd);
+	cr_assert(recover(0, (const char *[]){name(1), name(2), NULL}));
+}
+
 Test(failover, with_a_majority_nobody_is_left_behind)
 {
 	lose(0x01);
