@@ -400,6 +400,7 @@ static WAITS int open_log(struct quorum *q, struct error *err)
 		return 0;
 	}
 	log_error("%s; changes that were in no file yet are lost", err->text);
+	tell_half(q); /* the mark of that goes with the folder */
 	put_away(q);
 	return 0;
 }

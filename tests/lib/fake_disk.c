@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/mem.h"
 
 #define SECTOR 512
@@ -337,6 +338,46 @@ static bool fake_exists(struct disk *disk, const char *path)
 	       table_get(&d->folders, path) != NULL;
 }
 
+struct below {
+	const char *folder;
+	struct strv paths;
+};
+
+static void add_if_below(const char *key, void *value, void *arg)
+{
+	struct below *b = arg;
+	size_t n = strlen(b->folder);
+
+	(void)value;
+	if (strncmp(key, b->folder, n) == 0 &&
+	    (key[n] == '/' || key[n] == '\0'))
+		strv_add(&b->paths, key);
+}
+
+static void move_below(struct table *t, const char *from, const char *to)
+{
+	struct below b = {.folder = from};
+
+	table_each(t, add_if_below, &b);
+	for (size_t i = 0; i < b.paths.n; i++) {
+		const char *old = b.paths.items[i];
+		auto_free char *path = xprintf("%s%s", to, old + strlen(from));
+
+		table_put(t, path, table_remove(t, old));
+	}
+	strv_done(&b.paths);
+}
+
+/* With all that is in it; durable at once. */
+static void move_folder(struct fake_disk *d, const char *from, const char *to)
+{
+	struct table *tables[] = {&d->now, &d->safe, &d->folders, &d->logs};
+
+	settle_all(d);
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
+		move_below(tables[i], from, to);
+}
+
 static int fake_rename(struct disk *disk, const char *from, const char *to,
 		       struct error *err)
 {
@@ -345,6 +386,10 @@ static int fake_rename(struct disk *disk, const char *from, const char *to,
 	if (count(d, "rename", from, false, err) < 0 ||
 	    check_parent(d, to, err) < 0)
 		return -1;
+	if (table_get(&d->folders, from) != NULL) {
+		move_folder(d, from, to);
+		return 0;
+	}
 	if (table_get(&d->now, from) == NULL)
 		return fail(err, "rename", from, ENOENT);
 	blob_move(&d->now, from, to);

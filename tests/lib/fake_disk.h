@@ -5,7 +5,8 @@
  * Modelled after a journaling file system: changes of names (files appearing,
  * being replaced, moved, removed) become durable in their order; after a crash
  * a beginning of them is there.  The content of a lazily written file may be
- * torn even then.  Of a log file's unsynced writes any sectors may be there. */
+ * torn even then.  Of a log file's unsynced writes any sectors may be there.  A
+ * folder that is moved is durable at once, with all that is in it. */
 #ifndef TESTS_LIB_FAKE_DISK_H
 #define TESTS_LIB_FAKE_DISK_H
 

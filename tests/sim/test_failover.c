@@ -3,8 +3,12 @@
  * cluster wants that, and going on without those that are lost. */
 #include <criterion/criterion.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "lib/base/fs.h"
+#include "lib/base/log.h"
 #include "lib/event/task.h"
 #include "lib/json/json.h"
 #include "masterd/config/config.h"
@@ -18,6 +22,7 @@
 #define N_NODES 5
 #define N_CANDIDATES 3
 #define MINUTE_MS 60000
+#define LOG_BYTES 1000000
 
 static struct sim s;
 
@@ -1053,24 +1058,66 @@ Test(failover, with_a_majority_nobody_is_left_behind)
 	cr_assert(sim_run(&s, MINUTE_MS, serves, &s.nodes[2]));
 }
 
-/* The only node that is left has its files. */
-Test(failover, a_damaged_log_can_be_left_behind)
+/* All candidates are lost, and this one is back with a log that is damaged. */
+static void damage_log(struct sim_node *n)
 {
-	struct sim_node *n = &s.nodes[0];
 	auto_free char *file =
 		xprintf("%s/snapshot", path(n->paths, PATH_CONSENSUS_DIR));
-	uint64_t id = sim_submit(&s, op_delay(1, NULL), NULL);
 
-	cr_assert_str_eq(sim_wait(&s, id), "success");
-	sim_run(&s, MINUTE_MS, NULL, NULL);
 	lose(0x07);
 	n->down = false;
 	fake_disk_put(&n->disk, file, "rubbish");
 	sim_start_daemon(n);
+}
+
+/* The only node that is left has its files. */
+Test(failover, a_damaged_log_can_be_left_behind)
+{
+	struct sim_node *n = &s.nodes[0];
+	uint64_t id = sim_submit(&s, op_delay(1, NULL), NULL);
+
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	damage_log(n);
 	sim_take_over(n, false);
 	cr_assert_not(sim_run(&s, MINUTE_MS, serves, n));
 	n->no_voting = true;
 	sim_take_over(n, false);
 	cr_assert(sim_run(&s, 2 * MINUTE_MS, serves, n));
 	cr_assert_not_null(queue_job(n->master->queue, id));
+}
+
+/* Whether the log of the daemons has this meanwhile. */
+static bool takes_over_saying(struct sim_node *n, const char *text)
+{
+	char file[] = "/tmp/sim-failover-XXXXXX";
+	int fd = mkstemp(file);
+	auto_free char *log = NULL;
+	struct error err;
+	size_t len;
+
+	cr_assert_geq(fd, 0);
+	close(fd);
+	cr_assert_eq(log_open(file, &err), 0);
+	log_set_level(LOG_LEVEL_WARNING);
+	sim_take_over(n, false);
+	cr_assert(sim_run(&s, 2 * MINUTE_MS, serves, n));
+	log_set_level(LOG_LEVEL_ERROR + 1);
+	cr_assert_eq(log_open(NULL, &err), 0);
+	log = fs_read(file, LOG_BYTES, &len, &err);
+	unlink(file);
+	return log != NULL && strstr(log, text) != NULL;
+}
+
+/* The mark of that is put away with the log. */
+Test(failover, a_damaged_log_of_one_that_was_fetching_is_told)
+{
+	struct sim_node *n = &s.nodes[0];
+	auto_free char *file =
+		xprintf("%s/half", path(n->paths, PATH_CONSENSUS_DIR));
+
+	damage_log(n);
+	fake_disk_put(&n->disk, file, "7\n");
+	n->no_voting = true;
+	cr_assert(takes_over_saying(n, "has not come to the end"));
 }
