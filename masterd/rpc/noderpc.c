@@ -14,6 +14,9 @@
 /* When a call fails after a longer time than this, the node hangs or is cut
  * off.  A node that refuses the connection does so at once. */
 #define WAITED_US 2000000
+/* A master that is elected so often while a node has a call has no majority
+ * that lasts. */
+#define TRIES_MAX 5
 /* A node daemon says at once whose it is. */
 #define WHOSE_MS 5000u
 
@@ -45,6 +48,7 @@ struct sent {
 	struct noderpc_fanout *fanout;
 	struct node_result *result;
 	uint64_t term; /* with which it went out */
+	unsigned tries;
 };
 
 /* The calls of one noderpc_call_many.  When the caller gives up, the answers
@@ -52,7 +56,9 @@ struct sent {
 struct noderpc_fanout {
 	struct list link;
 	struct noderpc *rpc;
-	const struct rpc_procedure *procedure; /* of those without their own */
+	const struct rpc_procedure *procedure; /* of those without their own, */
+	const char *args;		       /* whose caller keeps them */
+	unsigned timeout_ms;
 	bool look, abandoned;
 	uint64_t task; /* whose calls they are */
 	int64_t begin_us;
@@ -315,12 +321,61 @@ static void read_answer(const struct sent *sent, const char *text, size_t len)
 }
 
 static void on_reply(void *arg, const char *text, size_t len,
+		     const struct error *err);
+
+/* The text of its arguments; *ret_own is to be freed. */
+static const char *body_of(const struct sent *sent, char **ret_own)
+{
+	const struct node_result *result = sent->result;
+
+	*ret_own = result->own.procedure == NULL
+			   ? NULL
+			   : args_text(sent->fanout->rpc, result->node,
+				       result->own.args);
+	return *ret_own == NULL ? sent->fanout->args : *ret_own;
+}
+
+static void send_one(struct sent *sent, const char *body)
+{
+	struct noderpc *r = sent->fanout->rpc;
+	const json_t *node = sent->result->node;
+
+	sent->tries++;
+	sent->term = r->term;
+	r->transport.send(r->transport.arg,
+			  &(struct noderpc_call){
+				  .node_name = node_name(node),
+				  .address = address_of(node),
+				  .procedure = procedure_of(sent)->name,
+				  .body = xstrdup(body),
+				  .len = strlen(body),
+				  .timeout_ms = sent->fanout->timeout_ms,
+				  .term = r->term,
+				  .number = ++r->n_calls,
+				  .on_reply = on_reply,
+				  .arg = sent,
+			  });
+}
+
+/* The node refused the call before it did anything, as it had heard of the
+ * newer term first: it is sent anew with that. */
+static void send_again(struct sent *sent)
+{
+	auto_free char *own = NULL;
+
+	send_one(sent, body_of(sent, &own));
+}
+
+static void on_reply(void *arg, const char *text, size_t len,
 		     const struct error *err)
 {
-	const struct sent *sent = arg;
+	struct sent *sent = arg;
 	struct noderpc_fanout *fanout = sent->fanout;
 	bool overtaken = text == NULL && is_overtaken(sent, err);
 
+	if (overtaken && !fanout->abandoned && !fanout->rpc->is_fenced &&
+	    sent->tries < TRIES_MAX)
+		return send_again(sent);
 	fanout->left--;
 	if (text == NULL && error_is(err, ECODE_FENCED) && !overtaken)
 		note_fenced(sent, err);
@@ -344,27 +399,6 @@ static void on_reply(void *arg, const char *text, size_t len,
 	cond_signal(&fanout->changed);
 }
 
-static void send_one(struct noderpc *r, struct sent *sent, const char *body,
-		     unsigned timeout_ms)
-{
-	const json_t *node = sent->result->node;
-
-	sent->term = r->term;
-	r->transport.send(r->transport.arg,
-			  &(struct noderpc_call){
-				  .node_name = node_name(node),
-				  .address = address_of(node),
-				  .procedure = procedure_of(sent)->name,
-				  .body = xstrdup(body),
-				  .len = strlen(body),
-				  .timeout_ms = timeout_ms,
-				  .term = r->term,
-				  .number = ++r->n_calls,
-				  .on_reply = on_reply,
-				  .arg = sent,
-			  });
-}
-
 void noderpc_pass(struct noderpc *r, const struct noderpc_call *call)
 {
 	struct noderpc_call ours = *call;
@@ -374,15 +408,11 @@ void noderpc_pass(struct noderpc *r, const struct noderpc_call *call)
 	r->transport.send(r->transport.arg, &ours);
 }
 
-static void call_one(struct noderpc *r, struct sent *sent, const char *common,
-		     unsigned timeout_ms)
+static void call_one(struct noderpc *r, struct sent *sent)
 {
 	struct node_result *result = sent->result;
-	auto_free char *own =
-		result->own.procedure == NULL
-			? NULL
-			: args_text(r, result->node, result->own.args);
-	const char *body = own == NULL ? common : own;
+	auto_free char *own = NULL;
+	const char *body = body_of(sent, &own);
 
 	if (task_interrupted()) {
 		set_failed(sent, ERR_CANCELED, "not asked, the job was killed");
@@ -399,7 +429,7 @@ static void call_one(struct noderpc *r, struct sent *sent, const char *common,
 	} else if (strlen(body) > CALL_BYTES_MAX) {
 		set_too_long(sent, strlen(body));
 	} else {
-		send_one(r, sent, body, timeout_ms);
+		send_one(sent, body);
 		return;
 	}
 	sent->fanout->left--;
@@ -454,8 +484,10 @@ static WAITS void call_text(struct noderpc *r, struct node_result *results,
 	__attribute__((cleanup(fanout_done))) struct noderpc_fanout *fanout =
 		fanout_new(r, results, n, procedure, look);
 
+	fanout->args = args;
+	fanout->timeout_ms = timeout_ms;
 	for (size_t i = 0; i < n; i++)
-		call_one(r, &fanout->sent[i], args, timeout_ms);
+		call_one(r, &fanout->sent[i]);
 	while (fanout->left > 0 && !task_interrupted())
 		cond_wait(&fanout->changed);
 	if (fanout->left > 0)
