@@ -274,6 +274,7 @@ Test(live, one_that_runs_beside_its_copy_is_left_alone)
 	s.nodes[1].fail_on = NULL;
 	expect(op_move("OP_INSTANCE_MOVE", NAME, NODE3), "activate-disks");
 	expect(op_named("OP_INSTANCE_STARTUP", NAME), "activate-disks");
+	expect(op_named("OP_INSTANCE_REMOVE", NAME), "activate-disks");
 	cr_expect_eq(s.files.n, 2);
 	expect(op_named("OP_INSTANCE_ACTIVATE_DISKS", NAME), "success");
 	expect_settled();

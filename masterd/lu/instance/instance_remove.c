@@ -42,6 +42,17 @@ static int remove_expand(struct lu *lu, struct error *err)
 	return 0;
 }
 
+/* One that was moved unheard is stopped where it runs, which has to be recorded
+ * first. */
+static WAITS int remove_check(struct lu *lu, struct error *err)
+{
+	const struct op_instance_remove *op = lu->op;
+
+	return op->ignore_failures
+		       ? 0
+		       : disks_check_copies(lu, remove_of(lu)->inst, err);
+}
+
 static void remove_env(struct lu *lu, json_t *ret_env)
 {
 	const struct op_instance_remove *op = lu->op;
@@ -125,6 +136,7 @@ const struct lu_class lu_instance_remove = {
 	.object_type = "INSTANCE",
 	.takes_forthcoming = true,
 	.expand = remove_expand,
+	.check = remove_check,
 	.hook_env = remove_env,
 	.hook_nodes = remove_nodes,
 	.exec = remove_exec,
