@@ -246,10 +246,13 @@ static bool is_same_file(const struct file_place *a, const struct file_place *b)
 {
 	struct stat sa, sb;
 
+	if (str_eq(a->name, b->name) && fstat(a->folder_fd, &sa) == 0 &&
+	    fstat(b->folder_fd, &sb) == 0 && sa.st_dev == sb.st_dev &&
+	    sa.st_ino == sb.st_ino)
+		return false;
 	return fstatat(a->folder_fd, a->name, &sa, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       fstatat(b->folder_fd, b->name, &sb, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino &&
-	       sa.st_nlink > 1;
+	       sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
 }
 
 /* A link replaces nothing on any file system. */
@@ -258,8 +261,6 @@ static int link_over_nothing(const struct file_place *from,
 {
 	if (linkat(from->folder_fd, from->name, to->folder_fd, to->name, 0) ==
 	    0)
-		return 0;
-	if (errno == EEXIST && is_same_file(from, to))
 		return 0;
 	if (errno == EPERM)
 		errno = EOPNOTSUPP; /* there are no hard links either */
@@ -271,7 +272,10 @@ int file_place_rename(const struct file_place *from,
 {
 	if (rename_over_nothing(from, to) == 0)
 		return 0;
-	if (!has_no_flags() || link_over_nothing(from, to) < 0)
+	/* The kernel looks at the new name before it asks the file system. */
+	if (errno == EEXIST
+		    ? !is_same_file(from, to)
+		    : !has_no_flags() || link_over_nothing(from, to) < 0)
 		return -1;
 	return unlinkat(from->folder_fd, from->name, 0);
 }

@@ -25,10 +25,16 @@ static bool has_no_flags, has_no_links;
 int renameat2(int old_fd, const char *old, int new_fd, const char *new,
 	      unsigned flags)
 {
+	struct stat st;
+
 	if (!has_no_flags || flags == 0)
 		return (int)syscall(SYS_renameat2, old_fd, old, new_fd, new,
 				    flags);
-	errno = EINVAL;
+	/* The kernel looks first. */
+	if (fstatat(old_fd, old, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -1;
+	errno = fstatat(new_fd, new, &st, AT_SYMLINK_NOFOLLOW) == 0 ? EEXIST
+								    : EINVAL;
 	return -1;
 }
 
