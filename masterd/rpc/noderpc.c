@@ -357,8 +357,14 @@ static void send_one(struct sent *sent, const char *body)
 			  });
 }
 
-/* The node refused the call before it did anything, as it had heard of the
- * newer term first: it is sent anew with that. */
+/* Whether the node refused the call before it did anything. */
+static bool has_not_begun(const struct error *err)
+{
+	return strstr(err->text, RPC_NOT_BEGUN) != NULL;
+}
+
+/* The node had heard of the newer term first: the call is sent anew with
+ * that. */
 static void send_again(struct sent *sent)
 {
 	auto_free char *own = NULL;
@@ -373,8 +379,8 @@ static void on_reply(void *arg, const char *text, size_t len,
 	struct noderpc_fanout *fanout = sent->fanout;
 	bool overtaken = text == NULL && is_overtaken(sent, err);
 
-	if (overtaken && !fanout->abandoned && !fanout->rpc->is_fenced &&
-	    sent->tries < TRIES_MAX)
+	if (overtaken && has_not_begun(err) && !fanout->abandoned &&
+	    !fanout->rpc->is_fenced && sent->tries < TRIES_MAX)
 		return send_again(sent);
 	fanout->left--;
 	if (text == NULL && error_is(err, ECODE_FENCED) && !overtaken)

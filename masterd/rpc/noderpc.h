@@ -60,8 +60,8 @@ void noderpc_set_term(struct noderpc *r, uint64_t term);
 
 /* fenced() is called once, from the loop, when a node says that it knows a
  * newer term than ours.  From then on each call fails with ECODE_FENCED.  A
- * call that went out with a former term of ours is sent anew: the node refused
- * it before it did anything. */
+ * call that went out with a former term of ours is sent anew if the node
+ * refused it before it did anything, else it fails alone. */
 void noderpc_set_fenced(struct noderpc *r,
 			void (*fenced)(void *arg, const struct error *err),
 			void *arg);

@@ -113,16 +113,18 @@ static char *read_caller(const char *procedure, const char *header,
 	return NULL;
 }
 
-/* The answer to a caller that must not be served; NULL: it is served. */
+/* The answer to a caller that must not be served; NULL: it is served.  end:
+ * what the refusal of a term that is over ends with. */
 static char *check_term(struct noded *n, const char *procedure,
-			const struct caller *caller, int *ret_status)
+			const struct caller *caller, const char *end,
+			int *ret_status)
 {
 	struct error err;
 
 	switch (candidate_check(&n->candidate, caller->term, &err)) {
 	case CANDIDATE_STALE:
 		log_warning("refused %s: %s", procedure, err.text);
-		return refuse(412, ret_status, err.text, "");
+		return refuse(412, ret_status, err.text, end);
 	case CANDIDATE_ERROR:
 		log_error("%s", err.text);
 		return refuse(200, ret_status, err.text, "");
@@ -144,7 +146,7 @@ static WAITS char *run_in_order(struct noded *n, const char *procedure,
 	char *refusal;
 
 	order_begin(&n->order, stream);
-	refusal = check_term(n, procedure, caller, ret_status);
+	refusal = check_term(n, procedure, caller, RPC_NOT_BEGUN, ret_status);
 	if (refusal == NULL && order_check(&n->order, stream, caller->term,
 					   caller->number, &err) < 0)
 		refusal = stream == ORDER_PAUSE
@@ -153,7 +155,7 @@ static WAITS char *run_in_order(struct noded *n, const char *procedure,
 	if (refusal == NULL) {
 		*ret_status = 200;
 		done = run(n, procedure, caller->term, args);
-		refusal = check_term(n, procedure, caller, ret_status);
+		refusal = check_term(n, procedure, caller, "", ret_status);
 	}
 	order_end(&n->order, stream);
 	return refusal != NULL ? refusal : steal(&done);

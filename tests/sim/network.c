@@ -298,13 +298,16 @@ static void answer_real(struct sim_node *n, struct exchange *x)
 static char *refuse_term(const struct exchange *x, int *ret_status)
 {
 	auto_json json_t *answer = NULL;
+	auto_free char *text = NULL;
 	enum candidate_verdict verdict;
 	struct error err;
 
 	verdict = candidate_check(&x->to->noded.candidate, x->term, &err);
 	if (verdict == CANDIDATE_SERVE)
 		return NULL;
-	answer = json_make("[b, s]", 0, err.text);
+	text = xprintf("%s%s", err.text,
+		       verdict == CANDIDATE_STALE ? RPC_NOT_BEGUN : "");
+	answer = json_make("[b, s]", 0, text);
 	*ret_status = verdict == CANDIDATE_STALE ? HTTP_FENCED : HTTP_OK;
 	return json_text(answer);
 }

@@ -68,6 +68,7 @@ static void expect_fenced(struct test_request *r)
 {
 	test_run_tasks();
 	cr_expect_eq(r->status, FENCED, "%s", r->answer);
+	cr_expect_null(strstr(r->answer, RPC_NOT_BEGUN));
 	free(r->answer);
 }
 

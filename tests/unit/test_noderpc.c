@@ -22,6 +22,7 @@ static struct error err;
 static uv_idle_t answering;
 static bool fails;     /* node 1 as well */
 static bool late;      /* answers only when the test says so */
+static bool begun;     /* and the node has done something of it */
 static bool overtaken; /* the next answer is that there is a newer term */
 static struct buf trace;
 static int64_t virtual_us = 1000000, hang_us; /* before a failure */
@@ -35,7 +36,8 @@ static void answer(struct waiting call)
 	const char *text = NULL;
 
 	if (overtaken)
-		error_set(&e, ERR_RPC, ECODE_FENCED, "term 8 of node1");
+		error_set(&e, ERR_RPC, ECODE_FENCED, "term 8 of node1%s",
+			  begun ? "" : RPC_NOT_BEGUN);
 	else if (strcmp(w->address, "192.0.2.1") == 0 && !fails)
 		text = strcmp(w->call.procedure, "version") == 0
 			       ? "[true, 42]"
@@ -256,9 +258,11 @@ static void elected_again(uv_idle_t *idle)
 	answer(calls[--n_calls]);
 }
 
-Test(noderpc, a_call_of_its_own_former_term_is_sent_anew)
+static uv_idle_t again;
+
+/* A call to node 1 that is overtaken so. */
+static json_t *call_overtaken(void)
 {
-	static uv_idle_t again;
 	json_t *got;
 
 	late = true;
@@ -267,13 +271,38 @@ Test(noderpc, a_call_of_its_own_former_term_is_sent_anew)
 	noderpc_set_term(rpc, 5);
 	noderpc_set_fenced(rpc, on_fenced, &n_fenced);
 	got = call(1, false, "node_info");
+	uv_close((uv_handle_t *)&again, NULL);
+	return got;
+}
+
+Test(noderpc, a_call_of_its_own_former_term_is_sent_anew)
+{
+	json_t *got = call_overtaken();
+
 	cr_expect_not_null(got, "%s", err.text);
 	json_decref(got);
 	cr_expect_str_eq(trace.data, "node1 node_info [\"a\"] 60000; "
 				     "node1 node_info [\"a\"] 60000; ");
 	cr_expect_eq(n_fenced, 0);
 	cr_expect_not(noderpc_is_fenced(rpc));
-	uv_close((uv_handle_t *)&again, NULL);
+}
+
+/* What it has done may be done only once. */
+Test(noderpc, one_that_had_begun_fails_alone)
+{
+	json_t *next;
+
+	begun = true;
+	cr_expect_null(call_overtaken());
+	cr_expect_eq(err.kind, ERR_RPC);
+	cr_expect_null(err.ecode);
+	cr_expect_str_eq(err.text,
+			 "node_info on node 'node1': this master was elected "
+			 "again before the node did it: term 8 of node1");
+	cr_expect_not(noderpc_is_fenced(rpc));
+	next = call(1, false, "node_info");
+	cr_expect_not_null(next);
+	json_decref(next);
 }
 
 Test(noderpc, offline_nodes_are_not_asked)
