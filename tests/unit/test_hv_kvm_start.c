@@ -416,14 +416,15 @@ Test(hv_kvm_start, which_machine_it_is_is_noted_for_a_migration)
 {
 	auto_json json_t *notes = NULL;
 	json_t *instance;
+	const char *noted;
 
 	own_paths();
-	instance = instance_of("{}");
+	instance = instance_of("{\"machine_version\": \"pc,usb=off\"}");
 	start(instance);
 	notes = kvm_read_notes(paths, "web1");
-	cr_expect(str_starts(
-		json_str(json_get(notes, "hvparams"), "machine_version", ""),
-		"pc-i440fx-"));
+	noted = json_str(json_get(notes, "hvparams"), "machine_version", "");
+	cr_expect(str_starts(noted, "pc-i440fx-"), "%s", noted);
+	cr_expect(str_ends(noted, ",usb=off"), "%s", noted);
 	end(instance);
 }
 

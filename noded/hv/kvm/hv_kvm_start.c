@@ -210,15 +210,17 @@ static WAITS void note_machine(const struct paths *p, const char *name)
 		json_make("{s:s, s:s}", "path", "/machine", "property", "type"),
 		&err);
 	auto_json json_t *notes = kvm_read_notes(p, name);
-	auto_free char *machine = NULL;
+	json_t *hv = json_object_get(notes, "hvparams");
+	const char *options = strchr(json_str(hv, "machine_version", ""), ',');
+	auto_free char *type_name = NULL, *machine = NULL;
 
 	if (!json_is_string(type) || notes == NULL ||
 	    !str_ends(json_string_value(type), MACHINE_TYPE))
 		return;
-	machine = xstrndup(json_string_value(type),
-			   json_string_length(type) - strlen(MACHINE_TYPE));
-	json_set_str(json_object_get(notes, "hvparams"), "machine_version",
-		     machine);
+	type_name = xstrndup(json_string_value(type),
+			     json_string_length(type) - strlen(MACHINE_TYPE));
+	machine = xprintf("%s%s", type_name, options == NULL ? "" : options);
+	json_set_str(hv, "machine_version", machine);
 	if (kvm_write_notes(p, name, notes, &err) < 0)
 		log_warning("%s, ignoring", err.text);
 }
