@@ -90,6 +90,8 @@ static WAITS int settle_move(struct lu *lu, const json_t *inst,
 		*ret_arrived = has_arrived(lu, inst);
 		return *ret_arrived ? take_over(lu, inst, node, err) : -1;
 	}
+	if (disks_copy_is_gone(lu, node))
+		return 0;
 	return call(lu, node,
 		    rpc_instance_finalize_migration_dst(
 			    inst_rpc(lu, inst, NULL, NULL), "", false),
@@ -108,7 +110,8 @@ static WAITS int settle_absent(struct lu *lu, const json_t *inst,
 	bool runs = false;
 
 	disks_copy_nodes(inst, all, &nodes);
-	if (nodes.n == 0 || !str_eq(inst_hypervisor(inst), "kvm"))
+	if (nodes.n == 0 || !str_eq(inst_hypervisor(inst), "kvm") ||
+	    disks_copy_is_gone(lu, nodes.items[0]))
 		return 0;
 	if (inst_is_running(lu, inst, NULL, &runs, err) < 0)
 		return -1;

@@ -81,6 +81,8 @@ WAITS int disks_record_move(struct lu *lu, const json_t *inst,
  * (config_instance_disks()); *ret is empty or has some already. */
 void disks_copy_nodes(const json_t *inst, const json_t *disks,
 		      struct strv *ret);
+/* Whether such a node cannot be asked: it is offline, or was removed. */
+bool disks_copy_is_gone(struct lu *lu, const char *node_uuid);
 /* Activate its disks on the node (NULL: its primary), mirrors on both nodes;
  * deactivate them on the node, or everywhere when NULL. */
 WAITS int disks_start(struct lu *lu, const json_t *inst, const char *node_uuid,

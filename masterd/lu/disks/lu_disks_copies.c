@@ -104,6 +104,13 @@ static void forget_node(struct lu *lu, const json_t *copies, const char *node)
 	}
 }
 
+bool disks_copy_is_gone(struct lu *lu, const char *node_uuid)
+{
+	const json_t *node = config_get(lu->m->config, CONFIG_NODE, node_uuid);
+
+	return node == NULL || node_offline(node);
+}
+
 int disks_check_copies(struct lu *lu, const json_t *inst, struct error *err)
 {
 	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
