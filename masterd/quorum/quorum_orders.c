@@ -384,8 +384,10 @@ void quorum_write_out(struct quorum *q, unsigned timeout_ms)
 	index = number_text(status.applied);
 	if (state_write_out(q->state, &err) < 0)
 		log_warning("%s", err.text);
-	while (q->log != NULL && tell_to_write_out(q, index, timeout_ms) &&
-	       !q->stopping && clock_mono_us() < until_us)
+	for (int64_t left_us = timeout_ms * INT64_C(1000);
+	     q->log != NULL && !q->stopping && left_us > 0 &&
+	     tell_to_write_out(q, index, (unsigned)(left_us / 1000) + 1);
+	     left_us = until_us - clock_mono_us())
 		task_sleep(WRITE_OUT_MS);
 }
 
