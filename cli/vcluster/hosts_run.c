@@ -121,8 +121,9 @@ static const char script[] =
 	"  held || exit 0\n"
 	"  if [ $way = stop ]; then s=TERM; else s=KILL; fi\n"
 	"  [ -z \"$unit\" ] || systemctl kill --kill-who=main -s $s $unit\n"
-	"  [ -z \"$unit\" ] || exec systemctl stop $unit\n"
-	"  kill -$s $(cat $file)\n"
+	"  [ -z \"$unit\" ] || systemctl stop $unit || exit 1\n"
+	/* One that no unit has started, as those that stand by. */
+	"  ! held || kill -$s $(cat $file)\n"
 	"  while held; do\n"
 	"    n=$((n - 1)); [ $n -gt 0 ] || exit 1\n"
 	"    sleep 0.05\n"

@@ -19,6 +19,9 @@
 #include "lib/ssh/ssh.h"
 
 #define VMS_MAX 32
+/* Of the path of the folder: "/.machine/node32/mux" and 17 bytes that ssh adds
+ * to it have to fit into the address of a socket. */
+#define DIR_LEN_MAX ((size_t)70)
 #define BOOT_US (900 * (int64_t)1000000) /* emulated, on a busy machine */
 #define POLL_NS (100 * 1000 * 1000)
 #define LOG_MAX (4 * 1024 * 1024)
@@ -28,11 +31,17 @@ static int check(const struct vcluster_options *o, struct error *err)
 	static const struct {
 		const char *program, *package;
 	} needs[] = {{"/usr/bin/qemu-img", "qemu-utils"},
-		     {"/usr/sbin/mke2fs", "e2fsprogs"},
+		     {MKE2FS, "e2fsprogs"},
 		     {"/usr/bin/ssh", "openssh-client"},
 		     {"/usr/bin/ssh-keygen", "openssh-client"}};
 
-	(void)o;
+	if (strlen(o->dir) > DIR_LEN_MAX)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "The path of the folder has %zu bytes, and a "
+				 "cluster of virtual machines has sockets "
+				 "below it, so it may have %zu: choose a "
+				 "shorter one than %s",
+				 strlen(o->dir), DIR_LEN_MAX, o->dir);
 	if (!fs_is_executable(vcluster_qemu()))
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
 				 "Nodes that are virtual machines need QEMU; "

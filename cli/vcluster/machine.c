@@ -217,7 +217,12 @@ int machine_bear(const struct machine_birth *b, struct error *err)
 	pid_t child, pid = 0;
 	int ends[2], rc;
 
-	if (lock < 0 || open_socket(ends, err) < 0)
+	if (lock < 0)
+		return -1;
+	/* The number of a former life may be anybody's by now. */
+	if (ftruncate(lock, 0) < 0)
+		return fail(err, "ftruncate");
+	if (open_socket(ends, err) < 0)
 		return -1;
 	fflush(NULL);
 	child = fork();

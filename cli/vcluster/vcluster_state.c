@@ -105,15 +105,35 @@ static int read_base(const char *text, size_t n, int rapi_port,
 
 /* --- plan --- */
 
+/* The path of the folder above; what is not there stays as it is spelled. */
+static char *real_above(const char *dir, size_t len)
+{
+	auto_free char *above = len == 0 ? xstrdup("/") : xstrndup(dir, len);
+	char *real = realpath(above, NULL);
+
+	return real == NULL ? steal(&above) : real;
+}
+
+/* The path without links and dots: what runs in a cluster is found by it,
+ * however the folder is called in a command.  The folder itself may not be
+ * there yet. */
 static char *absolute(const char *dir)
 {
-	auto_free char *cwd = *dir == '/' ? NULL : getcwd(NULL, 0);
-	char *all = cwd == NULL ? xstrdup(dir) : xprintf("%s/%s", cwd, dir);
-	size_t n = strlen(all);
+	char *real = realpath(dir, NULL);
+	auto_free char *name = NULL, *above = NULL;
+	size_t n = strlen(dir);
+	const char *slash;
 
-	while (n > 1 && all[n - 1] == '/')
-		all[--n] = '\0';
-	return all;
+	if (real != NULL)
+		return real;
+	while (n > 1 && dir[n - 1] == '/')
+		n--;
+	name = xstrndup(dir, n);
+	slash = strrchr(name, '/');
+	above = slash == NULL ? realpath(".", NULL)
+			      : real_above(name, (size_t)(slash - name));
+	return xprintf("%s/%s", str_eq(above, "/") ? "" : above,
+		       slash == NULL ? name : slash + 1);
 }
 
 static void set_node(struct vcluster *v, size_t i, const char *name,

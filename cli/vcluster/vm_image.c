@@ -173,9 +173,9 @@ static int programs_disk(const struct vcluster *v,
 	blocks = xprintf("%juk",
 			 (uintmax_t)(size / 1024 * 5 / 4 + PROGRAMS_SPARE_KIB));
 	{
-		const char *const argv[] = {
-			"mke2fs",	"-q", "-F",  "-t", "ext4", "-O",
-			"^has_journal", "-d", stage, disk, blocks, NULL};
+		const char *const argv[] = {MKE2FS, "-q", "-F",		  "-t",
+					    "ext4", "-O", "^has_journal", "-d",
+					    stage,  disk, blocks,	  NULL};
 
 		if (run(argv, NULL, err) < 0)
 			return -1;
