@@ -62,8 +62,14 @@ start_ours() {
 
 stop_ours() {
     stop_daemons "$master" masterd || return 1
+    # The node daemons start a standby on each candidate.
     for node in $nodes; do
-        stop_daemons "$node" noded || return 1
+        stop_daemons "$node" noded masterd || return 1
+    done
+}
+queue_is_free() {
+    for node in $nodes; do
+        flock -n "$(root "$node")/var/lib/ganeti/queue/lock" true || return 1
     done
 }
 
@@ -92,6 +98,7 @@ to_ours() {
 to_theirs() {
     succeeds "$1: the queue is drained" drain ours
     succeeds "our daemons end" stop_ours
+    succeeds "and leave the queue to Ganeti's" queue_is_free
     succeeds "Ganeti's start" start_theirs
 }
 
