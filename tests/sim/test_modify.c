@@ -449,6 +449,7 @@ static void expect_full(json_t *op STEALS)
 
 	for (size_t i = 0; i < 3; i++)
 		s.nodes[i].slow = full.from;
+	json_decref(other.ops);
 	other = (struct sim_submission){0};
 	s.calls = &calls;
 	s.watch = fill_the_disk;
