@@ -69,6 +69,11 @@ bool raft_ids_equal(const struct raft_ids *a, const struct raft_ids *b);
 /* Whether it is in any of the lists; whether it has a vote. */
 bool raft_members_have(const struct raft_members *m, uint64_t id);
 bool raft_members_vote(const struct raft_members *m, uint64_t id);
+/* Whether voters for whom has(arg, id) are a majority, of both lists in a joint
+ * membership.  Where there are no voters they are none. */
+bool raft_members_quorum(const struct raft_members *m,
+			 bool (*has)(const void *arg, uint64_t id),
+			 const void *arg);
 
 /* The bytes of a membership, as the data of its entry has them: to be freed, of
  * *ret_len bytes.  And back: false if it is none. */

@@ -77,11 +77,6 @@ struct raft_in_force {
  * none in the new membership. */
 bool raft_members_are_valid(const struct raft_members *m);
 bool raft_members_are_joint(const struct raft_members *m);
-/* Whether voters for whom has(arg, id) are a majority, of both in a joint one.
- */
-bool raft_members_quorum(const struct raft_members *m,
-			 bool (*has)(const void *arg, uint64_t id),
-			 const void *arg);
 /* The highest value that a majority has reached, of both in a joint one. */
 uint64_t raft_members_reached(const struct raft_members *m,
 			      uint64_t (*value)(const void *arg, uint64_t id),

@@ -575,14 +575,9 @@ bool quorum_is_alone(const struct quorum *q)
 	       status.raft.members.outgoing.n == 0;
 }
 
-/* Whether so many of these do not answer that there is no majority. */
-static bool lacks(const struct raft_ids *voters, const struct raft_ids *silent)
+static bool is_heard(const void *silent, uint64_t id)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < voters->n; i++)
-		n += raft_ids_have(silent, voters->ids[i]);
-	return voters->n > 0 && voters->n - n < voters->n / 2 + 1;
+	return !raft_ids_have(silent, id);
 }
 
 bool quorum_missing(struct quorum *q, struct strv *ret_names)
@@ -600,8 +595,9 @@ bool quorum_missing(struct quorum *q, struct strv *ret_names)
 				node == NULL ? "(unknown)" : node_name(node));
 	}
 	strv_sort_nice(ret_names);
-	return lacks(&status.raft.members.voters, &status.silent) ||
-	       lacks(&status.raft.members.outgoing, &status.silent);
+	return status.raft.members.voters.n > 0 &&
+	       !raft_members_quorum(&status.raft.members, is_heard,
+				    &status.silent);
 }
 
 int quorum_safe(struct quorum *q, struct error *err)

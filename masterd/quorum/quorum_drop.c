@@ -115,27 +115,19 @@ static int check_drop_names(const struct ballot *b, struct error *err)
 	return 0;
 }
 
-static bool are_most(const struct raft_ids *answering,
-		     const struct raft_ids *voters)
+static bool answers(const void *answering, uint64_t id)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < voters->n; i++)
-		n += raft_ids_have(answering, voters->ids[i]);
-	return n > voters->n / 2;
+	return raft_ids_have(answering, id);
 }
 
 /* Are those that answer a majority of the log's voters, and while these are
  * exchanged, of the former ones? */
 static bool are_enough(const struct ballot *b, const struct raft_ids *answering)
 {
-	const struct raft_members *m;
 	struct consensus_status status;
 
 	consensus_status(b->q->log, &status);
-	m = &status.raft.members;
-	return are_most(answering, &m->voters) &&
-	       (m->outgoing.n == 0 || are_most(answering, &m->outgoing));
+	return raft_members_quorum(&status.raft.members, answers, answering);
 }
 
 int quorum_ballot_holds(const struct ballot *b, uint64_t id, struct error *err)
