@@ -47,8 +47,6 @@ bool hv_file_is_there(const char *file)
 {
 	bool is;
 
-	if (task_self() == NULL)
-		return fs_exists(file);
 	task_leave(); /* the name is the caller's alone */
 	is = fs_exists(file);
 	task_enter();

@@ -9,6 +9,7 @@
 #include "lib/json/json.h"
 #include "lib/model/params/params.h"
 #include "noded/hv/kvm/hv_kvm.h"
+#include "tests/lib/root.h"
 
 /* Where the effect is seen. */
 enum where {
@@ -183,12 +184,35 @@ static char *line_of(const char *hv_text)
 	return rc < 0 ? NULL : strv_join(&argv, " ");
 }
 
+struct check {
+	const struct paths *p;
+	const json_t *hv;
+	int rc;
+};
+
+static WAITS void check_task(void *arg)
+{
+	struct check *c = arg;
+
+	c->rc = kvm_check_node(c->p, c->hv, &err);
+}
+
+static int check_node(const struct paths *p, const json_t *hv)
+{
+	struct check c = {.p = p, .hv = hv};
+
+	test_loop_start();
+	task_spawn("check", check_task, &c);
+	test_run_tasks();
+	test_loop_stop();
+	return c.rc;
+}
+
 static char *refusal(const json_t *hv, bool by_node)
 {
 	struct paths *p = paths_create("/nonexistent/node1.example.com",
 				       "node1.example.com");
-	int rc = by_node ? kvm_check_node(p, hv, &err)
-			 : kvm_check_params(hv, &err);
+	int rc = by_node ? check_node(p, hv) : kvm_check_params(hv, &err);
 
 	paths_destroy(p);
 	return xstrdup(rc < 0 ? err.text : "not refused");

@@ -5,6 +5,7 @@
 
 #include "lib/json/json.h"
 #include "noded/hv/xen/hv_xen.h"
+#include "tests/lib/root.h"
 
 static struct error err;
 
@@ -334,17 +335,33 @@ Test(hv_xen, only_the_memory_changes)
 
 /* --- parameters --- */
 
+struct validation {
+	const struct hv_class *class;
+	const json_t *hv;
+	int rc;
+};
+
+static WAITS void validate_task(void *arg)
+{
+	struct validation *v = arg;
+	struct paths *p = paths_create("", "node1.example.com");
+
+	v->rc = v->class == &hv_xen_pvm ? xen_validate_pvm(p, v->hv, &err)
+					: xen_validate_hvm(p, v->hv, &err);
+	paths_destroy(p);
+}
+
 static int validate(const struct hv_class *class, const char *hvparams)
 {
-	struct paths *p = paths_create("", "node1.example.com");
 	auto_json json_t *hv = json_parse(hvparams, strlen(hvparams), &err);
-	int rc;
+	struct validation v = {.class = class, .hv = hv};
 
 	cr_assert_not_null(hv, "%s", err.text);
-	rc = (class == &hv_xen_pvm ? xen_validate_pvm : xen_validate_hvm)(p, hv,
-									  &err);
-	paths_destroy(p);
-	return rc;
+	test_loop_start();
+	task_spawn("validate", validate_task, &v);
+	test_run_tasks();
+	test_loop_stop();
+	return v.rc;
 }
 
 Test(hv_xen, parameters_are_checked)
