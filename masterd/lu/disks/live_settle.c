@@ -166,11 +166,11 @@ WAITS int live_settle(struct lu *lu, const json_t *inst, struct error *err)
 
 	if (live_copy_can(lu, inst, &can, err) < 0)
 		return -1;
+	if (!can)
+		return settle_absent(lu, inst, err);
 	if (noderpc_is_ganetis(lu->m->rpc,
 			       config_get(lu->m->config, CONFIG_NODE, node)))
 		return 0;
-	if (!can)
-		return settle_absent(lu, inst, err);
 	if (settle_move(lu, inst, &arrived, err) < 0)
 		return -1;
 	for (size_t i = 0; i < json_array_size(disks) && !arrived; i++) {

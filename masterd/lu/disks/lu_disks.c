@@ -251,9 +251,10 @@ static WAITS void remove_made(struct lu *lu, const json_t *made)
  * call, even if the node did not answer or a mirror is only half made, and can
  * be removed.  When a node has answered with an error it has left nothing; a
  * device that was in the way holds somebody's data. */
-static WAITS int create_all(struct lu *lu, const json_t *inst, const char *node,
-			    struct error *err)
+int disks_copy_on(struct lu *lu, const json_t *inst, const char *node_uuid,
+		  struct error *err)
 {
+	auto_free char *node = xstrdup(node_uuid);
 	auto_json json_t *disks = inst_rpc_disks(lu, inst);
 	auto_json json_t *made = json_array();
 	size_t n = json_array_size(disks);
@@ -279,17 +280,7 @@ static WAITS int create_all(struct lu *lu, const json_t *inst, const char *node,
 
 int disks_create(struct lu *lu, const json_t *inst, struct error *err)
 {
-	auto_free char *node = xstrdup(inst_primary_node(inst));
-
-	return create_all(lu, inst, node, err);
-}
-
-int disks_copy_on(struct lu *lu, const json_t *inst, const char *node_uuid,
-		  struct error *err)
-{
-	auto_free char *node = xstrdup(node_uuid);
-
-	return create_all(lu, inst, node, err);
+	return disks_copy_on(lu, inst, inst_primary_node(inst), err);
 }
 
 /* A device that exists already is left alone: it holds somebody's data. */
