@@ -6,6 +6,8 @@
 
 #include <assert.h>
 
+#include "lib/base/log.h"
+#include "lib/base/log_rate.h"
 #include "lib/base/table.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
@@ -47,10 +49,27 @@ void query_live_add(struct query_live *live, const json_t *node,
 	table_put(&live->by_node, node_uuid(node), result);
 }
 
+/* Who asks sees that a node told nothing; the log has why. */
+static void tell_failed(const struct query_live *live)
+{
+	static struct log_rate rate;
+
+	for (size_t i = 0; i < live->n; i++) {
+		const struct node_result *r = &live->results[i];
+		unsigned left_out;
+
+		if (r->err != NULL && !r->offline &&
+		    log_rate_due(&rate, node_name(r->node), &left_out))
+			log_info("A query: %s", r->err->text);
+	}
+}
+
 void query_live_call(struct noderpc *rpc, struct query_live *live)
 {
-	if (live->n > 0)
-		noderpc_look_each(rpc, live->results, live->n);
+	if (live->n == 0)
+		return;
+	noderpc_look_each(rpc, live->results, live->n);
+	tell_failed(live);
 }
 
 struct node_result *query_live_results(struct query_live *live, size_t *ret_n)

@@ -60,7 +60,9 @@ succeeds "the power of a node is cut" "$BIN/gnt-vcluster" crash "$VC" node2
 is "$(ls "$(root node2)"/var/run/ganeti/fake-hypervisor 2>/dev/null)" "" "its guests are gone"
 like "$("$BIN/gnt-vcluster" list "$VC")" 'node2.* -  ' "and its daemons"
 succeeds "it is switched on" "$BIN/gnt-vcluster" start "$VC" node2
-is "$(m gnt-instance list --no-headers -o status gone)" ERROR_down "and its guest is missed"
+status=$(m gnt-instance list --no-headers -o status gone)
+is "$status" ERROR_down "and its guest is missed"
+[ "$status" = ERROR_down ] || note "$(tail -n 3 "$(root node1)/var/log/ganeti/master-daemon.log")"
 m gnt-instance remove -f gone >/dev/null 2>&1
 fails "processes cannot be parted" "$BIN/gnt-vcluster" partition "$VC" node1 node2
 like "$out" "make the cluster with --kind container or --kind vm" "it says what can"
