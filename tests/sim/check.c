@@ -39,6 +39,27 @@ char *sim_volume(const char *node_uuid, const json_t *disk)
 			       json_get(disk, "logical_id"), 1)));
 }
 
+struct search {
+	const char *part;
+	struct strv *found;
+};
+
+static void add_found(const char *name, void *value, void *arg)
+{
+	struct search *search = arg;
+
+	(void)value;
+	if (strstr(name, search->part) != NULL)
+		strv_add(search->found, name);
+}
+
+void sim_find_volumes(const struct sim *s, const char *part, struct strv *ret)
+{
+	struct search search = {.part = part, .found = ret};
+
+	table_each(&s->files, add_found, &search);
+}
+
 static void check_instance(struct sim *s, const json_t *inst, struct strv *ret)
 {
 	const char *name = json_str(inst, "name", "");

@@ -338,6 +338,9 @@ bool sim_ssh_lets_in(const struct sim_node *to, const struct sim_node *from);
 
 /* The name of a logical volume of the node in sim.files; to be freed. */
 char *sim_volume(const char *node_uuid, const json_t *disk);
+/* Add the names in sim.files that have this part: a node's UUID, for example.
+ */
+void sim_find_volumes(const struct sim *s, const char *part, struct strv *ret);
 
 /* How often a test_delay of this duration was executed there. */
 unsigned sim_executions(const struct sim_node *n, double duration);

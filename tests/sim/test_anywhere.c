@@ -155,30 +155,15 @@ Test(anywhere, the_target_must_be_fit)
 	expect_on(NODE1, NODE3);
 }
 
-struct left {
-	const char *uuid;
-	struct strv names;
-};
-
-static void note_left(const char *name, void *value, void *arg)
-{
-	struct left *left = arg;
-
-	(void)value;
-	if (strstr(name, left->uuid) != NULL)
-		strv_add(&left->names, name);
-}
-
 /* What a node has that left could not be removed, or was not yet. */
 static void forget_volumes(const char *uuid)
 {
-	struct left left = {.uuid = uuid};
+	auto_strv struct strv left = {0};
 
-	table_each(&s.files, note_left, &left);
-	cr_expect_eq(left.names.n, DISKS * 2);
-	for (size_t i = 0; i < left.names.n; i++)
-		table_remove(&s.files, left.names.items[i]);
-	strv_done(&left.names);
+	sim_find_volumes(&s, uuid, &left);
+	cr_expect_eq(left.n, DISKS * 2);
+	for (size_t i = 0; i < left.n; i++)
+		table_remove(&s.files, left.items[i]);
 }
 
 Test(anywhere, a_lost_primary_leaves_and_the_secondary_stays)

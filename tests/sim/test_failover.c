@@ -315,13 +315,19 @@ Test(failover, a_master_that_lends_in_vain_goes_on_later)
 
 static bool answered;
 
+/* Into the log that it has a part of, with another number. */
+static char *order_to_join(const struct sim_node *n)
+{
+	struct consensus_identity me = role_quorum(n->role)->me;
+
+	return xprintf("[\"join\",\"%016" PRIx64 "\",\"%016" PRIx64 "\"]",
+		       me.cluster, me.id ^ 1);
+}
+
 static WAITS void leave_and_join_task(void *arg)
 {
 	struct sim_node *n = arg;
-	struct consensus_identity me = role_quorum(n->role)->me;
-	auto_free char *join =
-		xprintf("[\"join\",\"%016" PRIx64 "\",\"%016" PRIx64 "\"]",
-			me.cluster, me.id ^ 1);
+	auto_free char *join = order_to_join(n);
 	static const char leave[] = "[\"leave\"]";
 	auto_free char *left = role_order(n->role, leave, strlen(leave));
 	auto_free char *joined = role_order(n->role, join, strlen(join));
@@ -901,10 +907,7 @@ static bool joined;
 static WAITS void join_task(void *arg)
 {
 	struct sim_node *n = arg;
-	struct consensus_identity me = role_quorum(n->role)->me;
-	auto_free char *order =
-		xprintf("[\"join\",\"%016" PRIx64 "\",\"%016" PRIx64 "\"]",
-			me.cluster, me.id ^ 1);
+	auto_free char *order = order_to_join(n);
 	auto_free char *answer = role_order(n->role, order, strlen(order));
 
 	joined = str_starts(answer, "[true");
@@ -930,7 +933,7 @@ Test(failover, who_is_taken_in_leaves_nobody_behind)
 {
 	int ms;
 
-	for (ms = 200;; ms += 200) {
+	for (ms = 200; ms < MINUTE_MS; ms += 200) {
 		lose(0x03);
 		if (!is_taken_in_meanwhile(ms))
 			break;
@@ -979,7 +982,8 @@ Test(failover, who_hears_a_master_leaves_nobody_behind)
 {
 	int ms;
 
-	for (ms = 1000; hears_master_meanwhile(ms); ms += 1000) {
+	for (ms = 1000; ms < MINUTE_MS && hears_master_meanwhile(ms);
+	     ms += 1000) {
 		cr_assert_null(s.nodes[2].master, "after %d ms", ms);
 		sim_done(&s);
 		setup();

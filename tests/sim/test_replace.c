@@ -516,24 +516,10 @@ Test(replace, a_kill_during_the_sync_leaves_the_disks_of_a_running_instance)
 	s.nodes[0].syncing = false;
 }
 
-struct search {
-	const char *part; /* of a name */
-	struct strv found;
-};
-
-static void add_found(const char *name, void *value, void *arg)
-{
-	struct search *search = arg;
-
-	(void)value;
-	if (strstr(name, search->part) != NULL)
-		strv_add(&search->found, name);
-}
-
 /* Kill the job; its log names the old volumes, which somebody then removes. */
 static void expect_named(uint64_t id, const char *part)
 {
-	struct search search = {.part = part};
+	auto_strv struct strv found = {0};
 	auto_json json_t *log = NULL;
 	auto_free char *text = NULL;
 
@@ -542,16 +528,15 @@ static void expect_named(uint64_t id, const char *part)
 	log = job_field(queue_job(s.master->queue, id), "oplog");
 	text = json_text(log);
 	cr_expect_not_null(strstr(text, "stays on node " NODE2), "%s", text);
-	table_each(&s.files, add_found, &search);
-	cr_expect_eq(search.found.n, 2 * DISKS);
-	for (size_t i = 0; i < search.found.n; i++) {
-		const char *name = search.found.items[i];
+	sim_find_volumes(&s, part, &found);
+	cr_expect_eq(found.n, 2 * DISKS);
+	for (size_t i = 0; i < found.n; i++) {
+		const char *name = found.items[i];
 
 		cr_expect_not_null(strstr(text, strchr(name, ':') + 1), "%s",
 				   name);
 		table_remove(&s.files, name);
 	}
-	strv_done(&search.found);
 }
 
 Test(replace, a_kill_during_the_sync_names_the_old_storage)

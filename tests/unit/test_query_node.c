@@ -61,48 +61,39 @@ Test(query_node, status_says_why_there_is_no_live_data)
 	cr_assert_eq(json_object_size(f.calls), 2);
 }
 
-Test(query_node, asks_each_node_once_as_ganeti_does)
+/* What a query of these fields asks node2 of its hypervisors. */
+static void expect_asks(const char *wanted, const char *hypervisors)
 {
-	auto_json json_t *got = NULL;
-	auto_json json_t *want =
-		fixture_parse("[[[\"file\",\"/srv/ganeti/file-storage\",[]]],"
-			      "[[\"fake\",{\"migration_mode\":\"live\"}]]]");
+	auto_free char *text =
+		xprintf("[[[\"file\",\"/srv/ganeti/file-storage\",[]]],%s]",
+			hypervisors);
+	auto_json json_t *want = fixture_parse(text), *got = NULL;
 
 	fixture_begin(&f, NULL);
-	got = fixture_query(&f, "node", "[\"mfree\",\"bootid\",\"ctotal\"]",
-			    "null");
-	cr_assert_eq(json_object_size(f.calls), 3);
+	got = fixture_query(&f, "node", wanted, "null");
 	compat_assert_same(
 		json_object_get(f.calls, "node_info node2.example.com"), want);
+}
+
+Test(query_node, asks_each_node_once_as_ganeti_does)
+{
+	expect_asks("[\"mfree\",\"bootid\",\"ctotal\"]",
+		    "[[\"fake\",{\"migration_mode\":\"live\"}]]");
+	cr_assert_eq(json_object_size(f.calls), 3);
 }
 
 /* A hypervisor that does not work fails the call, and then a node that is there
  * looks as if it did not answer. */
 Test(query_node, who_asks_whether_a_node_is_there_asks_no_hypervisor)
 {
-	auto_json json_t *got = NULL;
-	auto_json json_t *want =
-		fixture_parse("[[[\"file\",\"/srv/ganeti/file-storage\",[]]],"
-			      "[]]");
-
-	fixture_begin(&f, NULL);
-	got = fixture_query(&f, "node", "[\"name\",\"bootid\"]", "null");
-	compat_assert_same(
-		json_object_get(f.calls, "node_info node2.example.com"), want);
+	expect_asks("[\"name\",\"bootid\"]", "[]");
 }
 
 Test(query_node, the_version_is_asked_for_by_those_who_want_it)
 {
-	auto_json json_t *got = NULL;
-	auto_json json_t *want =
-		fixture_parse("[[[\"file\",\"/srv/ganeti/file-storage\",[]]],"
-			      "[[\"fake\",{\"migration_mode\":\"live\","
-			      "\"gantry_version\":true}]]]");
-
-	fixture_begin(&f, NULL);
-	got = fixture_query(&f, "node", "[\"program_version\"]", "null");
-	compat_assert_same(
-		json_object_get(f.calls, "node_info node2.example.com"), want);
+	expect_asks("[\"program_version\"]",
+		    "[[\"fake\",{\"migration_mode\":\"live\","
+		    "\"gantry_version\":true}]]");
 }
 
 Test(query_node, a_filter_on_the_record_spares_calls)
