@@ -18,10 +18,10 @@
 #include "lib/base/error.h"
 
 #define VM_MEMORY_MIB 384
-#define MKE2FS "/usr/sbin/mke2fs" /* users have no path to it */
-#define VM_XEN_MEMORY_MIB 768	  /* half of it is for guests */
+#define VM_XEN_MEMORY_MIB 768 /* half of it is for guests */
 #define VM_DISK_MIB 4096
 #define VM_PROGRAMS "/opt/gantry/bin" /* in the machine */
+#define MKE2FS "/usr/sbin/mke2fs"     /* users have no path to it */
 
 /* --- vm_image.c --- */
 

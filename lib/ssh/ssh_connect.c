@@ -99,7 +99,6 @@ static void on_found(uv_getaddrinfo_t *request, int status,
 		cond_signal(&l->changed);
 }
 
-/* NULL with err; else to be freed with lookup_free(). */
 /* The family is for names; an address has one. */
 static int family_of(const char *address, bool ipv6)
 {
@@ -109,6 +108,7 @@ static int family_of(const char *address, bool ipv6)
 							     : AF_UNSPEC;
 }
 
+/* NULL with err; else to be freed with lookup_free(). */
 static WAITS struct lookup *look_up(struct ssh *s, bool ipv6, struct error *err)
 {
 	const struct addrinfo hints = {.ai_family = family_of(s->address, ipv6),

@@ -57,11 +57,11 @@ typedef const json_t *rpc_take_ANY, *rpc_take_LIST, *rpc_take_OR_NULL_LIST;
 typedef const json_t *rpc_take_OBJECT, *rpc_take_OR_NULL_OBJECT;
 typedef const json_t *rpc_take_INSTANCE;
 
-/* lib/base/each.h goes through the arguments of a line. */
 /* The end of the refusal of a call (412) that has not begun, and so may be made
  * again.  A call during which a newer master comes is refused without it. */
 #define RPC_NOT_BEGUN "; nothing was done"
 
+/* lib/base/each.h goes through the arguments of a line. */
 #define EACH_SPLIT_ANY(name) ANY, name
 #define EACH_SPLIT_STR(name) STR, name
 #define EACH_SPLIT_OR_NULL_STR(name) OR_NULL_STR, name
