@@ -368,6 +368,68 @@ Test(hv_kvm_start, it_runs_as_the_user_and_sees_no_files)
 	cr_expect_not(fs_exists("/run/ganeti/kvm-hypervisor/chroot/web1"));
 }
 
+struct confinement {
+	const json_t *instance;
+	struct strv argv;
+};
+
+static void confine_task(void *arg)
+{
+	struct confinement *c = arg;
+	struct kvm_start start = {.run_as = "nobody"};
+
+	cr_assert_eq(kvm_find_run_with(json_get(c->instance, "hvparams"),
+				       &start, &err),
+		     0, "%s", err.text);
+	kvm_add_confinement(paths, &c->argv, c->instance, &start);
+}
+
+/* The options by which a program with this help is confined; to be freed. */
+static char *confined_by(const char *help)
+{
+	auto_json json_t *instance =
+		instance_of("{\"security_model\": \"user\", "
+			    "\"security_domain\": \"nobody\", "
+			    "\"use_chroot\": true}");
+	struct confinement c = {.instance = instance};
+	auto_free char *script = xprintf("#!/bin/sh\necho '%s'\n", help);
+	char *words;
+
+	cr_assert_eq(
+		fs_write_atomic("/run/kvm", script, strlen(script), 0755, &err),
+		0);
+	json_set_str(json_object_get(instance, "hvparams"), "kvm_path",
+		     "/run/kvm");
+	task_spawn("confine", confine_task, &c);
+	test_run_tasks();
+	words = strv_join(&c.argv, " ");
+	strv_done(&c.argv);
+	return words;
+}
+
+/* QEMU 7, 8.1 to 9.0 and 9.1. */
+Test(hv_kvm_start, newer_ones_are_confined_by_another_option)
+{
+	auto_free char *old = NULL, *newer = NULL, *newest = NULL;
+
+	own_paths();
+	old = confined_by("usage:\n-chroot dir     chroot to dir\n"
+			  "-runas user     change to user\n");
+	newer = confined_by("usage:\n"
+			    "-run-with [async-teardown=on|off][,chroot=dir]\n"
+			    "-runas user     change to user=user\n");
+	newest = confined_by("usage:\n-run-with [chroot=dir]"
+			     "[,user=username|uid:gid]\n");
+	has(old, "-chroot /var/run/ganeti/kvm-hypervisor/chroot/web1 "
+		 "-runas nobody");
+	has(newer,
+	    "-runas nobody "
+	    "-run-with chroot=/var/run/ganeti/kvm-hypervisor/chroot/web1");
+	has(newest,
+	    "-run-with chroot=/var/run/ganeti/kvm-hypervisor/chroot/web1,"
+	    "user=nobody");
+}
+
 Test(hv_kvm_start, each_has_a_user_of_its_own_from_the_pool)
 {
 	json_t *instance;

@@ -26,9 +26,10 @@ struct kvm_start {
 	bool paused;
 	const char *incoming; /* "tcp:address:port" to wait for a migration */
 	json_t *places; /* of its devices, see hv_kvm_devices.h; added to */
-	const struct kvm_taps *taps;	/* NULL: closed networks */
-	const char *run_as;		/* the user; NULL: the daemon's */
-	const struct hv_caller *caller; /* or NULL */
+	const struct kvm_taps *taps;	     /* NULL: closed networks */
+	const char *run_as;		     /* the user; NULL: the daemon's */
+	bool run_with_chroot, run_with_user; /* see kvm_find_run_with() */
+	const struct hv_caller *caller;	     /* or NULL */
 };
 
 /* --- the process and its files (hv_kvm_process.c) --- */
@@ -119,8 +120,13 @@ void kvm_user_release(const struct paths *p, const char *name, int64_t uid);
 int kvm_make_chroot(const struct paths *p, const json_t *instance,
 		    struct error *err);
 void kvm_remove_chroot(const struct paths *p, const char *name);
+/* QEMU 9 has no -chroot any more, and -runas is to go: newer ones have
+ * -run-with chroot=FOLDER,user=NAME.  Of a process that is to be confined, find
+ * out by the program's -help which of both it knows. */
+WAITS int kvm_find_run_with(const json_t *hv, struct kvm_start *start,
+			    struct error *err);
 void kvm_add_confinement(const struct paths *p, struct strv *argv,
-			 const json_t *instance, const char *run_as);
+			 const json_t *instance, const struct kvm_start *start);
 /* A confined process cannot open files of the host; it is given descriptors
  * (noted as "confined"). */
 bool kvm_is_confined(const json_t *hv);

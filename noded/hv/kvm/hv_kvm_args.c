@@ -359,7 +359,7 @@ int kvm_args(const struct paths *p, const json_t *instance,
 	kvm_add_sound(ret_argv, hv);
 	add_more(p, ret_argv, instance, hv);
 	kvm_add_events(p, ret_argv, instance, kvm_quoted);
-	kvm_add_confinement(p, ret_argv, instance, start->run_as);
+	kvm_add_confinement(p, ret_argv, instance, start);
 	if (start->paused)
 		add(ret_argv, "-S", NULL);
 	if (start->incoming != NULL)

@@ -241,7 +241,8 @@ static WAITS int run(const struct paths *p, const json_t *instance,
 	    kvm_user_take(p, instance, &user, err) < 0)
 		return -1;
 	as.run_as = user.run_as;
-	if (kvm_args(p, instance, disks, n_disks, &as, &argv, err) < 0 ||
+	if (kvm_find_run_with(hv, &as, err) < 0 ||
+	    kvm_args(p, instance, disks, n_disks, &as, &argv, err) < 0 ||
 	    kvm_display_orders(instance, hv, orders, err) < 0)
 		return -1;
 	migration_orders(hv, start, orders);

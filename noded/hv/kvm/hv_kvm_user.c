@@ -17,10 +17,14 @@
 
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
+#include "lib/event/proc.h"
 #include "lib/json/json.h"
 #include "lib/model/config/ssconf.h"
 #include "lib/model/config/uid_pool.h"
 #include "noded/hv/kvm/hv_kvm.h"
+#include "noded/hv/kvm/hv_kvm_devices.h"
+
+#define HELP_TIMEOUT_MS (30 * 1000)
 
 static const char *model(const json_t *hv)
 {
@@ -159,20 +163,67 @@ void kvm_remove_chroot(const struct paths *p, const char *name)
 		log_warning("cannot remove %s: %s", folder, strerror(errno));
 }
 
-void kvm_add_confinement(const struct paths *p, struct strv *argv,
-			 const json_t *instance, const char *run_as)
+static void add(struct strv *argv, const char *option, const char *value)
 {
+	strv_add(argv, option);
+	strv_add(argv, value);
+}
+
+/* Whether the option's line in the help names this part of its value. */
+static bool help_has(const char *help, const char *part)
+{
+	const char *option = strstr(help, "\n-run-with "), *found;
+
+	if (option == NULL)
+		return false;
+	found = strstr(option, part);
+	return found != NULL && found < strchrnul(option + 1, '\n');
+}
+
+int kvm_find_run_with(const json_t *hv, struct kvm_start *start,
+		      struct error *err)
+{
+	const char *program = json_str(hv, "kvm_path", KVM_DEFAULT_PROGRAM);
+	const char *const argv[] = {program, "-help", NULL};
+	const struct proc_spec spec = {.argv = argv,
+				       .timeout_ms = HELP_TIMEOUT_MS};
+	auto_proc struct proc_result result = {0};
+
+	if (!kvm_is_confined(hv))
+		return 0;
+	if (proc_run(&spec, &result, err) < 0)
+		return -1;
+	start->run_with_chroot = help_has(result.out, "chroot=");
+	start->run_with_user = help_has(result.out, "user=");
+	return 0;
+}
+
+void kvm_add_confinement(const struct paths *p, struct strv *argv,
+			 const json_t *instance, const struct kvm_start *start)
+{
+	const json_t *hv = json_get(instance, "hvparams");
+	const char *run_as = start->run_as;
 	auto_free char *folder =
 		kvm_file(p, "chroot", json_str(instance, "name", ""), "");
+	auto_free char *quoted = kvm_quoted(folder);
+	auto_strv struct strv with = {0};
+	auto_free char *value = NULL;
 
-	if (run_as != NULL) {
-		strv_add(argv, "-runas");
-		strv_add(argv, run_as);
-	}
-	if (!json_bool(json_get(instance, "hvparams"), "use_chroot", false))
-		return;
-	strv_add(argv, "-chroot");
-	strv_add(argv, folder);
+	if (!json_bool(hv, "use_chroot", false))
+		;
+	else if (start->run_with_chroot)
+		strv_addf(&with, "chroot=%s", quoted);
+	else
+		add(argv, "-chroot", folder);
+	if (run_as == NULL)
+		;
+	else if (start->run_with_user)
+		strv_addf(&with, "user=%s", run_as);
+	else
+		add(argv, "-runas", run_as);
+	value = strv_join(&with, ",");
+	if (with.n > 0)
+		add(argv, "-run-with", value);
 }
 
 bool kvm_is_confined(const json_t *hv)
