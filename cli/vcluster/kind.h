@@ -46,6 +46,9 @@ struct vcluster_kind {
 		   char *const *words, int n, struct error *err);
 	int (*console)(const struct vcluster *v,
 		       const struct vcluster_node *node, struct error *err);
+	/* The file with what its first processes say; to be freed. */
+	char *(*log_file)(const struct vcluster *v,
+			  const struct vcluster_node *node);
 	/* Part the nodes of v->cuts, and no others. */
 	int (*cut)(const struct vcluster *v, struct error *err);
 	/* End all of it, also what a create has made that was killed. */

@@ -172,7 +172,7 @@ static int await_sshd(pid_t pid, struct error *err)
 	}
 	return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
 			 "The SSH server did not start, see the log of the "
-			 "node in .machine");
+			 "node");
 }
 
 /* When memory runs out, something on the node ends, not the node itself. */
@@ -223,12 +223,19 @@ static int link_root(const struct vcluster *v, const struct vcluster_node *node,
 	return 0;
 }
 
+static char *log_file(const struct vcluster *v,
+		      const struct vcluster_node *node)
+{
+	auto_free char *folder = hosts_folder(v, node);
+
+	return xprintf("%s/log", folder);
+}
+
 static int start(const struct vcluster *v, const struct vcluster_node *node,
 		 struct error *err)
 {
 	auto_free char *file = node_file(v, node);
-	auto_free char *folder = hosts_folder(v, node);
-	auto_free char *log = xprintf("%s/log", folder);
+	auto_free char *log = log_file(v, node);
 	auto_free char *machine = machine_file(v);
 	struct birth birth = {.v = v, .node = node};
 	struct machine_birth b = {
@@ -362,8 +369,7 @@ static int console(const struct vcluster *v, const struct vcluster_node *node,
 		   struct error *err)
 {
 	static const char *const argv[] = {"/bin/bash", "-l", NULL};
-	auto_free char *folder = hosts_folder(v, node);
-	auto_free char *log = xprintf("%s/log", folder);
+	auto_free char *log = log_file(v, node);
 	auto_free char *text = NULL;
 	const char *const tail[] = {"tail", "-n", CONSOLE_LINES, log, NULL};
 
@@ -419,6 +425,7 @@ const struct vcluster_kind kind_container = {
 	.exec = exec,
 	.ssh = ssh,
 	.console = console,
+	.log_file = log_file,
 	.cut = cut_inside,
 	.remove = destroy,
 };

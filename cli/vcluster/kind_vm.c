@@ -76,10 +76,16 @@ static bool runs(const struct vcluster *v, const struct vcluster_node *node)
 	return vm_qemu_pid(v, node) != 0;
 }
 
+static char *log_file(const struct vcluster *v,
+		      const struct vcluster_node *node)
+{
+	return vm_qemu_file(v, node, "log");
+}
+
 static bool has_booted(const struct vcluster *v,
 		       const struct vcluster_node *node)
 {
-	auto_free char *file = vm_qemu_file(v, node, "log");
+	auto_free char *file = log_file(v, node);
 	struct error err;
 	auto_free char *text = fs_read(file, LOG_MAX, NULL, &err);
 
@@ -104,9 +110,9 @@ static int await(const struct vcluster *v, const struct vcluster_node *node,
 		nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
 	}
 	return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
-			 "Node %s did not boot within %d s; see its console in "
-			 "%s/.machine",
-			 node->name, (int)(BOOT_US / 1000000), v->dir);
+			 "Node %s did not boot within %d s; its log has what "
+			 "its console says",
+			 node->name, (int)(BOOT_US / 1000000));
 }
 
 static int start(const struct vcluster *v, const struct vcluster_node *node,
@@ -234,6 +240,7 @@ const struct vcluster_kind kind_vm = {
 	.exec = exec,
 	.ssh = ssh,
 	.console = console,
+	.log_file = log_file,
 	.cut = vm_switch_cut,
 	.remove = destroy,
 };

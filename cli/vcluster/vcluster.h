@@ -170,6 +170,12 @@ int vcluster_create(struct vcluster_options *o, struct error *err);
 int vcluster_run_jobs(const struct vcluster *v, json_t *jobs STEALS,
 		      struct error *err);
 
+/* --- vcluster_logs.c --- */
+
+/* Write the last lines of the logs of the nodes that the text of an error names
+ * to stderr; of the first one where it names none. */
+void vcluster_tell_logs(const struct vcluster *v, const char *text);
+
 /* --- vcluster_end.c --- */
 
 /* End all daemons and guests of a node that is a folder, at once, as a power

@@ -446,8 +446,10 @@ int vcluster_create(struct vcluster_options *o, struct error *err)
 		     : check_fresh(v, err);
 	if (rc == 0) {
 		rc = bring_up_kind(v, o, err);
-		if (rc < 0)
+		if (rc < 0) {
+			vcluster_tell_logs(v, err->text);
 			vcluster_destroy(v, &ignored);
+		}
 	}
 	vcluster_free(v);
 	return rc;

@@ -37,6 +37,16 @@ fails "create refuses a socket path that is too long" \
     "$BIN/gnt-vcluster" create "$long"
 like "$out" 'path of a socket' "and says so"
 is "$(ls -d "$long" 2>/dev/null)" "" "leaving nothing behind"
+broken=$(mktemp -d /tmp/gvc.XXXXXX)
+cp -L "$BIN/gnt" "$BIN/gantry-noded" "$broken"
+ln -s gnt "$broken/gnt-vcluster"
+printf '#!/bin/sh\necho no luck today >>"$GANETI_ROOTDIR/var/log/ganeti/master-daemon.log"\nexit 1\n' \
+    >"$broken/gantry-masterd"
+chmod 755 "$broken/gantry-masterd"
+fails "create fails without a master" "$broken/gnt-vcluster" create "$broken/vc" --nodes 1
+like "$out" "no luck today" "and says what the logs that it removes have"
+is "$(ls -d "$broken/vc" 2>/dev/null)" "" "it leaves nothing behind"
+rm -r "$broken"
 fails "unknown commands are refused" "$BIN/gnt-vcluster" frobnicate "$VC"
 fails "unknown nodes are refused" on node9 true
 like "$out" "no node 'node9'" "by name"
