@@ -57,17 +57,18 @@ static int admit(struct rapi *r, const struct https_request *http,
 
 	x->q.target = http->target;
 	args_read(&x->q.args, http->target, &path);
-	x->q.route = route_find(http->method, path, &x->q.items, err);
-	if (r->require_auth && header == NULL &&
-	    https_header(http, "Cookie") == NULL &&
-	    (x->q.route == NULL || !x->q.route->ticket))
-		return reply_bare(err, REPLY_UNAUTHORIZED);
-	if (x->q.route == NULL)
-		return -1;
-	if (wishes_read(http, x, err) < 0)
-		return -1;
+	x->q.route = route = route_find(http->method, path, &x->q.items, err);
+	if (route == NULL)
+		return r->require_auth && !login_is_tried(http)
+			       ? reply_bare(err, REPLY_UNAUTHORIZED)
+			       : -1;
 	users_load(&r->users, false);
-	return login_read(r, http, x->q.route, &x->auth, err);
+	if (login_read(r, http, route, &x->auth, err) < 0)
+		return -1;
+	if (r->require_auth && !route->ticket && x->auth.user == NULL &&
+	    x->auth.hash == NULL)
+		return reply_bare(err, REPLY_UNAUTHORIZED);
+	return wishes_read(http, x, err);
 }
 
 /* Whoever guesses passwords waits here. */

@@ -67,6 +67,13 @@ static int read_body(struct rapi *r, const struct https_request *http,
 	return 0;
 }
 
+bool login_is_tried(const struct https_request *http)
+{
+	auto_free char *cookie = find_cookie(https_header(http, "Cookie"));
+
+	return cookie != NULL || https_header(http, "Authorization") != NULL;
+}
+
 int login_read(struct rapi *r, const struct https_request *http,
 	       const struct route *route, struct auth *ret, struct error *err)
 {

@@ -16,6 +16,9 @@ struct rapi;
 struct request;
 struct route;
 
+/* Whether it says who sends it: a password, a token, or a session's cookie. */
+bool login_is_tried(const struct https_request *http);
+
 /* What the request says of that.  A write by cookie needs the word that was
  * given at login. */
 int login_read(struct rapi *r, const struct https_request *http,

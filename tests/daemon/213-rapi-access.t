@@ -63,6 +63,14 @@ ok_lines=$(wc -l <"$VC/statuses")
 [ "$ok_lines" -gt 90 ]
 tap_point $? "of $ok_lines"
 grep -v '^401 ' "$VC/statuses" | sed 's/^/# /'
+while read -r method path; do
+    printf '%s %s %s\n' "$(status_of -H 'Cookie: a=b' -X "$method" "$api$path")" "$method" "$path"
+done <"$VC/operations" >"$VC/statuses"
+is "$(grep -vc '^401 ' "$VC/statuses")" 0 "nor with a cookie that is no session's"
+is "$(status_of -X POST -H 'Content-Type: application/json' \
+    -d '{"user":"rw","password":"secret"}' "$api/gantry/1/session")" 200 "a page may log in"
+is "$(status_of -X POST -H 'Content-Type: application/json' \
+    -d '{"user":"rw","password":"x"}' "$api/gantry/1/session")" 401 "with a password"
 is "$(status_of "$api/2/nosuch")" 401 "nor one that there is not"
 is "$(status_of -X FROB "$api/2/info")" 401 "nor a method"
 
