@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A table of addresses; the one that was wrong longest ago makes room.  Who has
- * an IPv6 address has 2^64 of them, so only its first half counts. */
+ * an IPv6 address has 2^64 of them, so only its first half counts; except of
+ * those that stand for an address of IPv4. */
 #include "rapi/access/guard.h"
 
 #include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,16 +18,17 @@
 
 static void key_of(const char *address, char ret[GUARD_ADDRESS_MAX])
 {
-	unsigned char bytes[16];
+	struct in6_addr in;
 
 	snprintf(ret, GUARD_ADDRESS_MAX, "%s", address);
-	if (inet_pton(AF_INET6, address, bytes) != 1)
+	if (inet_pton(AF_INET6, address, &in) != 1 || IN6_IS_ADDR_V4MAPPED(&in))
 		return;
-	memset(bytes + NETWORK_BYTES, 0, sizeof(bytes) - NETWORK_BYTES);
-	inet_ntop(AF_INET6, bytes, ret, GUARD_ADDRESS_MAX);
+	memset(in.s6_addr + NETWORK_BYTES, 0, sizeof(in) - NETWORK_BYTES);
+	inet_ntop(AF_INET6, &in, ret, GUARD_ADDRESS_MAX);
 }
 
-static struct guard_entry *find(struct guard *g, const char *from)
+static const struct guard_entry *look_up(const struct guard *g,
+					 const char *from)
 {
 	char address[GUARD_ADDRESS_MAX];
 
@@ -37,13 +40,16 @@ static struct guard_entry *find(struct guard *g, const char *from)
 	return NULL;
 }
 
+static struct guard_entry *find(struct guard *g, const char *from)
+{
+	const struct guard_entry *e = look_up(g, from);
+
+	return e == NULL ? NULL : &g->entries[e - g->entries];
+}
+
 bool guard_trusts(const struct guard *g, const char *address)
 {
-	for (size_t i = 0; i < GUARD_ADDRESSES; i++)
-		if (g->entries[i].wrong > 0 &&
-		    strcmp(g->entries[i].address, address) == 0)
-			return false;
-	return true;
+	return look_up(g, address) == NULL;
 }
 
 static struct guard_entry *oldest(struct guard *g)
@@ -88,15 +94,16 @@ void guard_wrong(struct guard *g, const char *address, const char *user,
 		 int64_t now_us)
 {
 	struct guard_entry *e = find(g, address);
+	uint64_t hash = bytes_hash(user, strlen(user));
 
 	if (e == NULL) {
 		e = oldest(g);
-		*e = (struct guard_entry){.next_us = now_us};
+		*e = (struct guard_entry){.next_us = now_us, .user = hash};
 		key_of(address, e->address);
 	}
 	e->wrong++;
 	e->last_us = now_us;
-	e->user = bytes_hash(user, strlen(user));
+	e->several = e->several || e->user != hash;
 	if (e->next_us < now_us + pause_us(e))
 		e->next_us = now_us + pause_us(e);
 }
@@ -105,6 +112,7 @@ void guard_right(struct guard *g, const char *address, const char *user)
 {
 	struct guard_entry *e = find(g, address);
 
-	if (e != NULL && e->user == bytes_hash(user, strlen(user)))
+	if (e != NULL && !e->several &&
+	    e->user == bytes_hash(user, strlen(user)))
 		e->wrong = 0;
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Slows down who guesses passwords.  After a wrong one, all attempts from that
  * address come one after the other, with a pause between that doubles with each
- * further wrong one.  The right password of the same user ends it, and so does
- * time.  An address that has too many attempts waiting gets no more. */
+ * further wrong one.  The right password of the same user ends it, unless
+ * others were tried from there: who has a password of his own might guess
+ * another's. Time ends it as well.  An address that has too many attempts
+ * waiting gets no more. */
 #ifndef RAPI_GUARD_H
 #define RAPI_GUARD_H
 
@@ -26,7 +28,8 @@ struct guard {
 		char address[GUARD_ADDRESS_MAX];
 		unsigned wrong; /* 0: not in use */
 		int64_t last_us, next_us;
-		uint64_t user; /* a hash of the last wrong one's name */
+		uint64_t user; /* a hash of the first wrong one's name */
+		bool several;  /* there were others after it */
 	} entries[GUARD_ADDRESSES];
 };
 

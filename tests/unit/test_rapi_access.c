@@ -72,8 +72,37 @@ Test(rapi_access, a_guesser_is_known_by_his_network)
 	guard_wrong(&g, "2001:db8::1", "root", 0);
 	cr_assert_gt(guard_turn(&g, "2001:db8::2", 1), 0);
 	cr_assert_eq(guard_turn(&g, "2001:db8:0:1::2", 1), 0);
+	cr_assert_not(guard_trusts(&g, "2001:db8::1"));
+	cr_assert_not(guard_trusts(&g, "2001:db8::2"));
+	cr_assert(guard_trusts(&g, "2001:db8:0:1::2"));
 	guard_wrong(&g, "192.0.2.1", "root", 0);
 	cr_assert_eq(guard_turn(&g, "192.0.2.2", 1), 0);
+}
+
+/* A server of IPv6 may have clients of IPv4. */
+Test(rapi_access, addresses_of_ipv4_are_told_apart_in_ipv6)
+{
+	static struct guard g;
+
+	guard_wrong(&g, "::ffff:192.0.2.1", "root", 0);
+	cr_assert_not(guard_trusts(&g, "::ffff:192.0.2.1"));
+	cr_assert_eq(guard_turn(&g, "::ffff:192.0.2.2", 1), 0);
+}
+
+Test(rapi_access, only_who_guessed_nobody_elses_password_is_forgiven)
+{
+	static struct guard g;
+
+	guard_wrong(&g, "192.0.2.1", "me", 0);
+	guard_right(&g, "192.0.2.1", "me");
+	cr_assert(guard_trusts(&g, "192.0.2.1"));
+	guard_wrong(&g, "192.0.2.1", "root", 0);
+	guard_wrong(&g, "192.0.2.1", "me", 0);
+	guard_right(&g, "192.0.2.1", "me");
+	cr_assert_not(guard_trusts(&g, "192.0.2.1"));
+	cr_assert_eq(
+		guard_turn(&g, "192.0.2.1", (GUARD_FORGET_S + 1) * 1000000LL),
+		0);
 }
 
 /* --- limits --- */
