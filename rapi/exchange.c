@@ -266,6 +266,7 @@ static WAITS int check_first(struct rapi *r, struct exchange *x,
 		return -1;
 	x->q.user = x->auth.user;
 	x->q.token = x->auth.token;
+	x->q.auth = &x->auth;
 	if (!x->follow && x->index < 0)
 		return 0;
 	task_leave();
@@ -307,7 +308,7 @@ static WAITS int begin_stream(struct rapi *r, struct exchange *x,
 	x->status = 200;
 	if (x->q.route->stream == STREAM_ALWAYS)
 		return begin_events(r, x, http, err);
-	return job_log_begin(&r->logs, http, &x->q, err);
+	return job_log_begin(&r->logs, http, &x->q, x->address, err);
 }
 
 /* What runs beside the loop; or a wait; or a stream. */
@@ -349,6 +350,7 @@ static WAITS void run_console(struct rapi *r, struct https_request *http,
 	auto_free char *lines = xstrdup(http->headers);
 
 	r->consoles++;
+	list_append(&r->open_consoles, &x->q.console->link);
 	task_leave();
 	carrier_run(x->q.console, http, lines);
 	task_enter();

@@ -22,7 +22,9 @@
 #define UNREAD_MAX (4u * 1024 * 1024)
 
 struct job_log {
+	struct list link; /* in all->all */
 	struct job_logs *all;
+	char *address;
 	struct request_way way;
 	struct luxi *luxi;
 	struct https_stream *http; /* NULL: the connection is gone */
@@ -37,9 +39,17 @@ struct job_log {
 	size_t out_at;
 };
 
+void job_logs_init(struct job_logs *logs)
+{
+	*logs = (struct job_logs){0};
+	list_init(&logs->all);
+}
+
 static void free_log(struct job_log *l)
 {
 	l->all->n--;
+	list_remove(&l->link);
+	free(l->address);
 	json_decref(l->known);
 	buf_done(&l->out);
 	free(l);
@@ -132,6 +142,33 @@ static bool take(struct job_log *l, const json_t *change,
 	return !is_final(status);
 }
 
+/* [[status], entries] of a job that is not in the queue any more: its end, with
+ * all that it has said since.  To be freed. */
+static json_t *archived(struct job_log *l, struct error *err)
+{
+	auto_json json_t *rows = request_way_call(
+		&l->way, &l->luxi, "QueryJobs",
+		json_make("[[I], [s, s]]", l->id, "status", "oplog"), err);
+	const json_t *row = json_array_get(rows, 0), *logs, *log;
+	json_t *status = json_array_get(row, 0), *entries, *entry;
+	size_t i, k;
+
+	if (rows == NULL)
+		return NULL;
+	if (!json_is_string(status)) {
+		reply_bare(err, ECODE_NOENT);
+		return NULL;
+	}
+	entries = json_array();
+	logs = json_array_get(row, 1);
+	json_array_foreach (logs, i, log)
+		json_array_foreach (log, k, entry)
+			if (json_integer_value(json_array_get(entry, 0)) >
+			    l->serial)
+				json_array_append(entries, entry);
+	return json_make("[[O], o]", status, entries);
+}
+
 /* What is new, to be freed; the first time it comes at once. */
 static WAITS json_t *ask(struct job_log *l, struct error *err)
 {
@@ -143,6 +180,8 @@ static WAITS json_t *ask(struct job_log *l, struct error *err)
 				 json_make("[I, [s], O, I, i]", l->id, "status",
 					   l->known, l->serial, WAIT_S),
 				 err);
+	if (change == NULL && err->kind == ERR_JOB_LOST)
+		change = archived(l, err);
 	task_enter();
 	return change;
 }
@@ -183,6 +222,17 @@ static int read_since(struct job_log *l, const struct https_request *http,
 	return 0;
 }
 
+static bool has_room(const struct job_log *l)
+{
+	const struct job_log *one;
+	unsigned same = 0;
+
+	list_each (one, &l->all->all, link)
+		same += strcmp(one->address, l->address) == 0;
+	return same <= JOB_LOG_ADDRESS_MAX && l->all->n <= JOB_LOG_MAX &&
+	       !l->all->stopping;
+}
+
 static WAITS int begin(struct job_log *l, struct https_request *http,
 		       const struct request *q, struct error *err)
 {
@@ -197,7 +247,7 @@ static WAITS int begin(struct job_log *l, struct https_request *http,
 	l->id = id;
 	if (read_since(l, http, &q->args, err) < 0)
 		return -1;
-	if (l->all->n > JOB_LOG_MAX || l->all->stopping)
+	if (!has_room(l))
 		return error_set(err, ERR_PREREQ, REPLY_UNAVAILABLE,
 				 "Too many clients follow logs of jobs");
 	/* A job that is not there is no stream. */
@@ -215,11 +265,14 @@ static WAITS int begin(struct job_log *l, struct https_request *http,
 }
 
 int job_log_begin(struct job_logs *logs, struct https_request *http,
-		  const struct request *q, struct error *err)
+		  const struct request *q, const char *address,
+		  struct error *err)
 {
 	struct job_log *l = xalloc(sizeof(*l));
 
 	l->all = logs;
+	l->address = xstrdup(address);
+	list_append(&logs->all, &l->link);
 	l->way = *q->way;
 	l->known = json_null();
 	l->said_us = clock_mono_us();

@@ -11,21 +11,28 @@
 #include <stdint.h>
 
 #include "lib/base/error.h"
+#include "lib/base/list.h"
 #include "lib/event/https_server.h"
 #include "lib/event/task.h"
 #include "rapi/frame/request.h"
 
 #define JOB_LOG_MAX 100
+/* Of one address, so that it keeps nobody out. */
+#define JOB_LOG_ADDRESS_MAX 20
 
-/* Zeroed: nobody follows. */
+/* Those that are followed. */
 struct job_logs {
+	struct list all;
 	unsigned n;
 	bool stopping;
 };
 
-/* Make the answer to this request the log of the job in q's path, from behind
- * the serial number `since`.  -1 with err. */
+void job_logs_init(struct job_logs *logs);
+
+/* Make the answer to this request of a client with this address the log of the
+ * job in q's path, from behind the serial number `since`.  -1 with err. */
 WAITS int job_log_begin(struct job_logs *logs, struct https_request *http,
-			const struct request *q, struct error *err);
+			const struct request *q, const char *address,
+			struct error *err);
 
 #endif

@@ -9,6 +9,7 @@
 #include "lib/base/log.h"
 #include "lib/client/luxi.h"
 #include "lib/json/json.h"
+#include "rapi/console/carrier.h"
 #include "rapi/frame/reply.h"
 #include "rapi/frame/route.h"
 #include "rapi/frame/token.h"
@@ -187,6 +188,17 @@ bool login_holds(void *rapi, const struct auth *auth)
 	return auth_holds(auth, &r->users, !r->require_auth);
 }
 
+void login_check(struct rapi *r)
+{
+	struct console *c;
+
+	if (r->streams != NULL)
+		streams_check(r->streams);
+	list_each (c, &r->open_consoles, link)
+		if (!login_holds(r, &c->auth))
+			atomic_store(&c->revoked, true);
+}
+
 static WAITS void look(void *arg)
 {
 	struct rapi *r = arg;
@@ -206,8 +218,7 @@ static WAITS void look(void *arg)
 	}
 	json_decref(r->tokens);
 	r->tokens = all;
-	if (r->streams != NULL)
-		streams_check(r->streams);
+	login_check(r);
 }
 
 void login_look(struct rapi *r, bool anyway)

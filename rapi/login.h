@@ -35,6 +35,9 @@ void login_failed(struct rapi *r, const char *address, const char *user);
 /* Whether who has begun a stream may go on; for streams_create(). */
 bool login_holds(void *rapi, const struct auth *auth);
 
+/* End streams and consoles of those who may not have them any more. */
+void login_check(struct rapi *r);
+
 /* Events have come, or some seconds are over: find out which tokens are left,
  * if that may have changed or `anyway`, and end streams of others. */
 void login_look(struct rapi *r, bool anyway);

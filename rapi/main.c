@@ -381,6 +381,8 @@ int main(int argc, char **argv)
 	r.limits = limits_default();
 	r.samples.step_s = SAMPLES_STEP_S;
 	tickets_init(&r.tickets);
+	job_logs_init(&r.logs);
+	list_init(&r.open_consoles);
 	r.port = paths_rapi_port();
 	status = parse(argc, argv, &d, &r, &words);
 	if (status < 0)

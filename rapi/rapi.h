@@ -70,6 +70,7 @@ struct rapi {
 	bool looking; /* which there are */
 	struct tickets tickets;
 	unsigned consoles; /* that are open */
+	struct list open_consoles;
 	struct samples samples;
 	struct {
 		struct timer timer;

@@ -59,7 +59,7 @@ static void on_look(struct timer *t)
 	/* What a crowd of connections took goes back when they have gone. */
 	if (r->stats.running == 0)
 		malloc_trim(0);
-	if (https_server_streams(r->server) > 0)
+	if (https_server_streams(r->server) > 0 || r->consoles > 0)
 		login_look(r, true);
 	look_later(r);
 }
@@ -147,7 +147,7 @@ void rapi_reload(struct rapi *r)
 	struct error err;
 
 	users_load(&r->users, true);
-	streams_check(r->streams);
+	login_check(r);
 	if (access_log_open(&r->log, path(r->paths, PATH_RAPI_ACCESS_LOG),
 			    &err) < 0)
 		log_error("keeping the old access log: %s", err.text);

@@ -31,6 +31,11 @@ struct carrier {
 	int64_t heard_us;
 };
 
+static bool goes_on(const struct carrier *r)
+{
+	return !atomic_load(&r->over) && !atomic_load(&r->console->revoked);
+}
+
 /* --- the console at the master --- */
 
 struct console *carrier_new(const json_t *answer, const char *luxi_socket,
@@ -48,6 +53,7 @@ struct console *carrier_new(const json_t *answer, const char *luxi_socket,
 	c->node = xstrdup(node);
 	c->id = xstrdup(id);
 	c->luxi_socket = luxi_socket;
+	list_init(&c->link);
 	return c;
 }
 
@@ -55,6 +61,8 @@ void carrier_free(struct console *c)
 {
 	if (c == NULL)
 		return;
+	list_remove(&c->link);
+	auth_done(&c->auth);
 	free(c->node);
 	free(c->id);
 	free(c);
@@ -131,7 +139,7 @@ static void *output_thread(void *arg)
 	struct carrier *r = arg;
 	enum websocket_code code = WEBSOCKET_FAILED;
 
-	while (!atomic_load(&r->over)) {
+	while (goes_on(r)) {
 		struct error err;
 		auto_json json_t *answer =
 			luxi_call(r->out, "ConsoleRead",
@@ -159,6 +167,8 @@ static int pass_input(struct carrier *r, const struct websocket_frame *f)
 
 	if (f->len == 0)
 		return 0;
+	if (!goes_on(r))
+		return -1;
 	answer = luxi_call(r->in, "ConsoleWrite",
 			   json_make("[s, s, o]", r->console->node,
 				     r->console->id, encoded(f->data, f->len)),
@@ -223,7 +233,7 @@ static int receive(struct carrier *r)
 
 static void input_loop(struct carrier *r)
 {
-	while (!atomic_load(&r->over) && take_frames(r) == 0)
+	while (goes_on(r) && take_frames(r) == 0)
 		if (receive(r) < 0)
 			break;
 	finish(r, WEBSOCKET_GOING);

@@ -6,8 +6,11 @@
 #define RAPI_CONSOLE_CARRIER_H
 
 #include <jansson.h>
+#include <stdatomic.h>
 
 #include "lib/base/error.h"
+#include "lib/base/list.h"
+#include "rapi/access/auth.h"
 
 struct https_request;
 
@@ -21,8 +24,11 @@ struct https_request;
 
 /* An open console, as the master calls it; and where the master is. */
 struct console {
+	struct list link; /* where the daemon has those that are open */
 	char *node, *id;
 	const char *luxi_socket;
+	struct auth auth;    /* whose it is */
+	atomic_bool revoked; /* he may have it no longer: it ends soon */
 };
 
 /* From the master's answer to ConsoleOpen; to be freed by carrier_free().  NULL

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "lib/base/error.h"
+#include "rapi/access/auth.h"
 
 #define TICKET_S 30
 #define TICKETS_MAX 256
@@ -19,6 +20,7 @@
 struct ticket {
 	char secret[TICKET_HEX]; /* "": this place is free */
 	char *instance, *kind;
+	struct auth auth; /* of whom it was given to */
 	int64_t until_us; /* of clock_mono_us() */
 };
 
@@ -30,13 +32,16 @@ struct tickets {
 void tickets_init(struct tickets *t);
 void tickets_done(struct tickets *t);
 
-/* A new one, good until TICKET_S after now_us; the oldest makes room. */
+/* A new one for somebody, good until TICKET_S after now_us; the oldest makes
+ * room. */
 void tickets_give(struct tickets *t, const char *instance, const char *kind,
-		  int64_t now_us, char ret_secret[TICKET_HEX]);
+		  const struct auth *auth, int64_t now_us,
+		  char ret_secret[TICKET_HEX]);
 
 /* Take the ticket with this secret if it is for the instance; its kind, to be
- * freed.  NULL: there is none (any more). */
+ * freed, and whom it was given to, to be ended by auth_done().  NULL: there is
+ * none (any more). */
 char *tickets_take(struct tickets *t, const char *secret, const char *instance,
-		   int64_t now_us);
+		   int64_t now_us, struct auth *ret_auth);
 
 #endif

@@ -244,10 +244,11 @@ json_t *resource_job_end(struct request *q, const json_t *id, struct error *err)
 	auto_json json_t *end = follow(
 		q, number, clock_mono_us() + q->wait_s * INT64_C(1000000), err);
 
-	if (end == NULL)
+	/* What was archived has ended. */
+	if (end == NULL && err->kind != ERR_JOB_LOST)
 		return NULL;
 	buf_addf(&q->headers, "Preference-Applied: wait=%u\n", q->wait_s);
-	if (json_is_string(json_array_get(end, 0)))
+	if (end == NULL || json_is_string(json_array_get(end, 0)))
 		return status_of(q, number, err);
 	q->status = 202;
 	buf_addf(&q->headers, "Location: /2/jobs/%jd\n", (intmax_t)number);

@@ -291,6 +291,26 @@ def silent(guest):
     point(guest.left(), "who goes within a frame as well")
 
 
+def revoked(guest):
+    """Who gets a console by a token loses it with that."""
+    body = b'{"name": "c", "rights": ["read", "console"]}'
+    status, answer = http("POST /gantry/1/tokens",
+                          ["Content-Type: application/json"], body)
+    token = json.loads(answer)
+    status, answer = http(f"POST {PATH}",
+                          ["Content-Type: application/json",
+                           f"Authorization: Bearer {token['token']}"],
+                          b'{"kind": "serial"}', user="")
+    point(status == 200, "a token is enough for a ticket", answer)
+    ws = Websocket(json.loads(answer)["ticket"])
+    point(ws.read(7)[0] == b"login: ", "and for a console")
+    status, _ = http(f"DELETE /gantry/1/tokens/{token['id']}")
+    point(status == 200 and ws.close_code() == 1011,
+          "which ends when it is revoked", status)
+    point(guest.left(), "on both sides")
+    ws.close()
+
+
 def many(guest):
     """More than a node has places for."""
     held = [Websocket(ticket()) for _ in range(18)]
@@ -316,6 +336,7 @@ def main():
     talk(guest)
     nonsense(guest)
     silent(guest)
+    revoked(guest)
     many(guest)
 
 
