@@ -17,6 +17,7 @@
 #define RAPI_EVENTS_KEPT 32768
 #define RAPI_BODY_MAX (10 * 1024 * 1024)
 #define RAPI_BODIES_MAX (64 * 1024 * 1024)
+#define RAPI_BODIES_PER_IP_MAX (16 * 1024 * 1024)
 #define RAPI_HEADER_MAX (16 * 1024)
 #define RAPI_TARGET_MAX (8 * 1024)
 /* The handshake and the first request's headers have to be there by then. */

@@ -70,9 +70,21 @@ static void look_later(struct rapi *r)
 	timer_start(&r->look, clock_mono_us() + RAPI_LOOK_S * INT64_C(1000000));
 }
 
+/* One body at least is let in. */
+static int64_t bodies_of_one(const struct rapi *r)
+{
+	const struct limits *l = &r->limits;
+
+	if (r->proxies.n > 0)
+		return l->bodies;
+	return l->bodies_per_address > l->body ? l->bodies_per_address
+					       : l->body;
+}
+
 int rapi_start(struct rapi *r, struct error *err)
 {
 	const struct limits *l = &r->limits;
+	/* All clients of a proxy have its address. */
 	struct https_server_config config = {
 		.address = r->address,
 		.port = r->port,
@@ -82,6 +94,7 @@ int rapi_start(struct rapi *r, struct error *err)
 		.all_methods = true,
 		.body_max = (size_t)l->body,
 		.bodies_max = (size_t)l->bodies,
+		.bodies_per_ip_max = (size_t)bodies_of_one(r),
 		.header_max = (size_t)l->header,
 		.target_max = (size_t)l->target,
 		.idle_s = (unsigned)l->idle,
@@ -89,7 +102,6 @@ int rapi_start(struct rapi *r, struct error *err)
 		.body_ms = (unsigned)l->idle * 1000,
 		.answer_ms = (unsigned)l->answer * 1000,
 		.connections_max = (unsigned)l->clients,
-		/* All clients of a proxy have its address. */
 		.connections_per_ip_max =
 			(unsigned)(r->proxies.n > 0 ? l->clients
 						    : l->clients_per_address),

@@ -160,6 +160,44 @@ static bool takes(const struct https_server *s, const char *method)
 	       (s->config.reads && strcmp(method, "GET") == 0);
 }
 
+/* Memory for bodies is reserved as long as they come, so one address does not
+ * get all of it. */
+static size_t bodies_of(const struct https_server *s, const char *ip)
+{
+	const size_t *n = table_get(&s->bodies_by_ip, ip);
+
+	return n == NULL ? 0 : *n;
+}
+
+static void reserve(struct https_call *call, size_t len)
+{
+	struct https_server *s = call->instance->server;
+	const char *ip = call->request.peer_ip;
+	size_t n = bodies_of(s, ip) + len;
+
+	if (len == 0)
+		return;
+	call->reserved = len;
+	s->bodies += len;
+	free(table_put(&s->bodies_by_ip, ip, xmemdup(&n, sizeof(n))));
+}
+
+static void give_back(struct https_call *call)
+{
+	struct https_server *s = call->instance->server;
+	const char *ip = call->request.peer_ip;
+	size_t n = bodies_of(s, ip) - call->reserved;
+
+	if (call->reserved == 0)
+		return;
+	s->bodies -= call->reserved;
+	if (n == 0)
+		free(table_remove(&s->bodies_by_ip, ip));
+	else
+		free(table_put(&s->bodies_by_ip, ip, xmemdup(&n, sizeof(n))));
+	call->reserved = 0;
+}
+
 #define REFUSE(status, why)                                                    \
 	do {                                                                   \
 		*ret_why = why;                                                \
@@ -187,6 +225,11 @@ static int head_refusal(const struct https_server *s,
 	if (c->bodies_max != 0 && head->length > c->bodies_max - s->bodies)
 		REFUSE(MHD_HTTP_SERVICE_UNAVAILABLE,
 		       "Too many other requests have long bodies");
+	if (c->bodies_per_ip_max != 0 &&
+	    head->length > c->bodies_per_ip_max - bodies_of(s, peer->ip))
+		REFUSE(MHD_HTTP_SERVICE_UNAVAILABLE,
+		       "Too many other requests of this address have long "
+		       "bodies");
 	return 0;
 }
 
@@ -260,8 +303,7 @@ static enum MHD_Result begin_call(struct https_instance *i,
 	if (no.status != 0)
 		return refuse(i->server, connection, let_in(i->server), &no);
 	call = call_create(i, peer, path, method, version);
-	call->reserved = head.length;
-	i->server->bodies += call->reserved;
+	reserve(call, head.length);
 	https_peer_limit(peer, i->server->config.body_ms);
 	*ret_call = call;
 	return MHD_YES;
@@ -421,7 +463,7 @@ void https_on_completed(void *arg, struct MHD_Connection *connection,
 	if (call->stage == HANDLED)
 		i->server->busy--;
 	*call_ = NULL;
-	i->server->bodies -= call->reserved;
+	give_back(call);
 	https_stream_free(call->stream);
 	drop_file(call);
 	https_raw_done(&call->raw);

@@ -12,6 +12,7 @@
 #include <uv.h>
 
 #include "lib/base/list.h"
+#include "lib/base/table.h"
 #include "lib/event/https_server.h"
 #include "lib/event/timer.h"
 #include "lib/event/tls.h"
@@ -25,6 +26,7 @@ struct https_server {
 	unsigned running;    /* calls in their handler */
 	unsigned busy;	     /* calls read and not yet answered completely */
 	size_t bodies;	     /* bytes of the bodies in memory */
+	struct table bodies_by_ip; /* of each address that has some: size_t */
 	uint64_t accepted;
 	unsigned open;	  /* connections */
 	unsigned streams; /* of these */

@@ -223,6 +223,7 @@ static void server_free(struct https_server *s)
 
 	if (s->listen_fd >= 0)
 		close(s->listen_fd);
+	table_done(&s->bodies_by_ip, free);
 	free(mem_unconst(c->address));
 	free(mem_unconst(c->cert_file));
 	free(mem_unconst(c->key_file));

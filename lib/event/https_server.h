@@ -95,7 +95,9 @@ struct https_server_config {
 	bool reads;	       /* accept GET besides POST and PUT */
 	bool all_methods;      /* the handler decides about the method */
 	size_t body_max;
-	size_t bodies_max; /* of all that are in memory together; 0: no limit */
+	/* Of all that are in memory together, and of those of one address; 0:
+	 * no limit. */
+	size_t bodies_max, bodies_per_ip_max;
 	size_t header_max; /* 0: HTTPS_HEADER_MAX */
 	size_t target_max; /* 0: as the headers */
 	unsigned idle_s;   /* 0: HTTPS_IDLE_S */

@@ -89,12 +89,26 @@ void https_stream_free(struct https_stream *stream)
 	free(stream);
 }
 
+/* Who does not take what was sent is cut off like others; who is sent nothing
+ * may wait. */
+static void limit(struct https_stream *s, bool sending)
+{
+	struct https_peer *peer = https_peer_of(s->connection);
+	unsigned ms = s->instance->server->config.answer_ms;
+
+	if (ms > 0 && sending)
+		https_peer_limit(peer, ms);
+	else
+		timer_stop(&peer->limit);
+}
+
 static ssize_t on_read(void *arg, uint64_t pos, char *data, size_t max)
 {
 	struct https_stream *s = arg;
 	ssize_t n = s->ended ? -1 : s->source.read(s->source.arg, data, max);
 
 	(void)pos;
+	limit(s, n != 0);
 	if (n > 0)
 		return n;
 	if (n < 0)

@@ -36,6 +36,7 @@ like "$(cat "$logs/rapi-daemon.log")" 'connections ended without a request' \
 more() {
     python3 "$here/$1" "$api_address" \
         "$(cat "$(root node1)/var/run/ganeti/ganeti-rapi.pid")" "$delay" >"$VC/more"
+    tap_point $? "$1 comes to its end"
     while read -r point; do
         case $point in
         "ok "*) tap_point 0 "${point#* - }" ;;
@@ -53,6 +54,9 @@ again() {
 
 # --- small limits, and those who take their time ---
 
+m gnt-job cancel --kill --yes-do-it "$delay" >/dev/null 2>&1
+delay=$(m gnt-debug delay --submit --print-jobid 120 2>/dev/null | head -1)
+until_true 10 is_running
 again --limit=handshake=2 --limit=idle=2 --limit=answer=3 --limit=clients=50 \
     --limit=header=1K --limit=target=512 --limit=body=2K
 more rapi_limits.py

@@ -18,6 +18,7 @@
 #define TARGET_MAX 500
 #define BODY_MAX 1000
 #define BODIES_MAX 1500
+#define BODIES_PER_IP_MAX 1200
 
 static struct https_server *server;
 static bool closed;
@@ -60,6 +61,7 @@ static void setup(void)
 		.all_methods = true,
 		.body_max = BODY_MAX,
 		.bodies_max = BODIES_MAX,
+		.bodies_per_ip_max = BODIES_PER_IP_MAX,
 		.header_max = HEADER_MAX,
 		.target_max = TARGET_MAX,
 		.connections_max = 20,
@@ -98,16 +100,20 @@ TestSuite(https_world, .init = setup, .fini = teardown, .timeout = 60);
 
 struct ask {
 	const char *bytes;
+	bool elsewhere; /* of another address */
 	char answer[2000];
 	int fd; /* kept open when that is asked for */
 	bool keep;
 };
 
-static int connect_server(void)
+static int connect_server(bool elsewhere)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET};
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
+	if (elsewhere)
+		cr_assert_eq(bind(fd, (void *)&address, sizeof(address)), 0);
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	address.sin_port = htons((uint16_t)https_server_port(server));
 	cr_assert_eq(connect(fd, (void *)&address, sizeof(address)), 0);
@@ -131,7 +137,7 @@ static WAITS void ask_task(void *arg)
 	struct ask *ask = arg;
 
 	task_leave();
-	ask->fd = connect_server();
+	ask->fd = connect_server(ask->elsewhere);
 	cr_assert_eq(send(ask->fd, ask->bytes, strlen(ask->bytes), 0),
 		     (ssize_t)strlen(ask->bytes));
 	if (!ask->keep)
@@ -205,6 +211,10 @@ Test(https_world, bodies_have_a_limit_together)
 				     "\r\nx",
 			    .keep = true};
 	const char *const second = "POST /" TAIL "Content-Length: 501\r\n\r\n";
+	struct ask other = {.bytes = "POST /" TAIL
+				     "Content-Length: 201\r\n\r\nx",
+			    .elsewhere = true,
+			    .keep = true};
 
 	run(&first);
 	/* The first one's place is taken once its head is read. */
@@ -216,6 +226,20 @@ Test(https_world, bodies_have_a_limit_together)
 			  ask.answer[0] == '\0');
 	}
 	cr_expect(str_starts(seen, "POST / 503"), "%s", seen);
+	/* One address does not get all of it. */
+	expect("POST /" TAIL "Content-Length: 201\r\n\r\n", "HTTP/1.1 503 ",
+	       "of this address have long bodies");
+	seen[0] = '\0';
+	run(&other);
+	while (seen[0] == '\0') {
+		struct ask ask = {.bytes = "POST /" TAIL
+					   "Content-Length: 300\r\n\r\n",
+				  .elsewhere = true};
+
+		run(&ask);
+	}
+	cr_expect(str_starts(seen, "POST / 503 127.0.0.2"), "%s", seen);
+	close(other.fd);
 	close(first.fd);
 	expect("POST /" TAIL "Content-Length: 3\r\n\r\nabc", "HTTP/1.1 200 ",
 	       NULL);
