@@ -21,9 +21,11 @@ void pool_give(struct pool *p, struct luxi *l)
 		luxi_close(l);
 }
 
-bool pool_alive(const struct pool *p)
+bool pool_alive(const struct pool *p, const char *socket)
 {
-	return p->n > 0 && luxi_alive(p->idle[p->n - 1]);
+	const struct luxi *last = p->n == 0 ? NULL : p->idle[p->n - 1];
+
+	return last != NULL && luxi_is_at(last, socket) && luxi_alive(last);
 }
 
 void pool_done(struct pool *p)

@@ -24,8 +24,9 @@ struct luxi *pool_take(struct pool *p);
 /* Keep it (NULL: nothing), or close it if there are enough. */
 void pool_give(struct pool *p, struct luxi *l);
 
-/* Whether the master is at the other end of one that is kept. */
-bool pool_alive(const struct pool *p);
+/* Whether the master is at the other end of one that is kept, and on this node:
+ * at this socket. */
+bool pool_alive(const struct pool *p, const char *socket);
 
 /* Close all. */
 void pool_done(struct pool *p);

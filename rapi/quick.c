@@ -56,7 +56,7 @@ bool quick_answer(void *rapi, struct https_request *http)
 		return false;
 	one = answers_find(&r->answers, http->target, now_us);
 	x.address = exchange_address(r, http);
-	if (one == NULL || !pool_alive(&r->pool) ||
+	if (one == NULL || !pool_alive(&r->pool, r->way.luxi_socket) ||
 	    !may_have(r, http, &x, one)) {
 		exchange_done(&x);
 		return false;

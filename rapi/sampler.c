@@ -8,7 +8,7 @@
 #include "lib/client/luxi.h"
 #include "lib/event/task.h"
 #include "lib/json/json.h"
-#include "lib/model/files/paths.h"
+#include "rapi/frame/request.h"
 #include "rapi/rapi.h"
 
 static json_t *ask(struct luxi *l, const char *method, json_t *args STEALS)
@@ -156,7 +156,7 @@ static WAITS void take(void *arg)
 	task_leave();
 	samples_begin(&r->samples, clock_wall_us() / 1000000);
 	samples_add(&r->samples, "rapi/requests", since);
-	l = luxi_connect(path(r->paths, PATH_QUERY_SOCKET), &err);
+	l = request_connect(&r->way, NULL, &err);
 	if (l != NULL) {
 		sample_nodes(&r->samples, l);
 		sample_instances(&r->samples, l);

@@ -100,6 +100,11 @@ static bool is_usable(const struct luxi *l)
 	       (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
+bool luxi_is_at(const struct luxi *l, const char *socket_path)
+{
+	return strcmp(l->path, socket_path) == 0;
+}
+
 bool luxi_alive(const struct luxi *l)
 {
 	return is_usable(l);

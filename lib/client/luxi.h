@@ -21,6 +21,9 @@ struct luxi;
 struct luxi *luxi_connect(const char *socket_path, struct error *err);
 void luxi_close(struct luxi *l);
 
+/* Whether it was connected to this socket. */
+bool luxi_is_at(const struct luxi *l, const char *socket_path);
+
 /* Whether the other end is still there; it is not asked. */
 bool luxi_alive(const struct luxi *l);
 

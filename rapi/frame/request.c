@@ -69,24 +69,30 @@ struct luxi *request_connect(const struct request_way *way,
 	return luxi;
 }
 
+/* Where the connection has ended, the master may be elsewhere by now. */
+static int be_connected(const struct request_way *way, struct luxi **luxi,
+			struct error *err)
+{
+	if (*luxi != NULL && !luxi_alive(*luxi))
+		luxi_close(steal(luxi));
+	if (*luxi == NULL)
+		*luxi = request_connect(way, NULL, err);
+	return *luxi == NULL ? -1 : 0;
+}
+
 json_t *request_way_call(const struct request_way *way, struct luxi **luxi,
 			 const char *method, json_t *args STEALS,
 			 struct error *err)
 {
 	json_t *result;
 
-	if (*luxi == NULL)
-		*luxi = request_connect(way, NULL, err);
-	if (*luxi == NULL) {
+	if (be_connected(way, luxi, err) < 0) {
 		json_decref(args);
 		return NULL;
 	}
 	result = luxi_call(*luxi, method, args, err);
-	/* The master may be elsewhere by now. */
-	if (result == NULL && err->kind == ERR_LUXI) {
-		luxi_close(*luxi);
-		*luxi = NULL;
-	}
+	if (result == NULL && err->kind == ERR_LUXI)
+		luxi_close(steal(luxi));
 	return result;
 }
 
@@ -118,13 +124,16 @@ json_t *request_call(struct request *q, const char *method, json_t *args STEALS,
 int request_call_text(struct request *q, const char *method,
 		      json_t *args STEALS, struct buf *ret, struct error *err)
 {
-	if (q->luxi == NULL)
-		q->luxi = request_connect(q->way, NULL, err);
-	if (q->luxi == NULL) {
+	int rc;
+
+	if (be_connected(q->way, &q->luxi, err) < 0) {
 		json_decref(args);
 		return -1;
 	}
-	return luxi_call_text(q->luxi, method, args, ret, err);
+	rc = luxi_call_text(q->luxi, method, args, ret, err);
+	if (rc < 0 && err->kind == ERR_LUXI)
+		luxi_close(steal(&q->luxi));
+	return rc;
 }
 
 json_t *request_submit(struct request *q, json_t *ops STEALS, struct error *err)

@@ -13,7 +13,7 @@ print([n["ip"] for n in json.load(sys.stdin)["nodes"] if n["name"].startswith(sy
 api1=$api
 api2=https://$(address node2):5080
 api3=https://$(address node3):5080
-succeeds "the remote API begins on a candidate" on node2 gantry-rapi
+succeeds "the remote API begins on a candidate" on node2 gantry-rapi --samples=1
 succeeds "and on another one" on node3 gantry-rapi
 
 leader() { # API
@@ -53,6 +53,16 @@ done >"$VC/many"
 wait
 is "$(grep -c '^200$' "$VC/many")" 10 "many at once"
 
+has_samples() {
+    ask GET "/gantry/1/samples?name=cluster/nodes&since=0"
+    case $out in
+    *'"cluster/nodes": [3.0'*) return 0 ;;
+    esac
+    return 1
+}
+until_true 20 has_samples
+tap_point $? "the figures of the last day are the cluster's"
+
 # --- who may do what is what the master's file says ---
 
 echo "late secret read,write" >>"$(root node1)/var/lib/ganeti/rapi/users"
@@ -78,6 +88,13 @@ answers "nor one of another type" 400 POST /gantry/1/cluster/failover '{"node": 
 api=$api1
 answers "the master is the master" 400 POST /gantry/1/cluster/failover
 api=$api2
+(
+    for i in 1 2 3 4 5 6 7 8; do
+        curl -sk --max-time 20 "$api1/2/nodes?bulk=1" -o /dev/null -w '%{http_code}\n' &
+    done
+    wait
+) >"$VC/many"
+is "$(grep -c '^200$' "$VC/many")" 8 "the master answers many at once"
 answers "a candidate becomes the master" 200 POST /gantry/1/cluster/failover "" --max-time 60
 is "$out" '"node2.example.com"' "and says so"
 told_others() { [ "$(on node3 gnt-cluster getmaster)" = node2.example.com ]; }
@@ -88,9 +105,21 @@ there() { leader "$api1" | grep -q '"node2.example.com", "here": false'; }
 until_true 30 there
 succeeds "and the former one knows it" there
 api=$api1
+bulk() { ask GET "/2/nodes?bulk=1" && [ "$status" = 200 ]; }
+until_true 30 bulk
+for i in 1 2 3 4 5 6 7 8 9 10; do
+    ask GET "/2/nodes?bulk=1"
+    echo "$status"
+done >"$VC/many"
+is "$(grep -c '^200$' "$VC/many")" 10 "it answers lists, all of them"
 served() { ask PUT "/2/tags?tag=after" "" -H 'Prefer: wait=20' && [ "$status" = 200 ]; }
 until_true 30 served
 is "$status" 200 "which sends what it is asked to it"
+answers "its answers are" 200 GET /2/tags
+answers "not kept" 200 GET /2/tags
+answers "after a change" 200 PUT "/2/tags?tag=newest" "" -H 'Prefer: wait=20'
+answers "they are others" 200 GET /2/tags
+like "$out" newest "at once"
 answers "the key is known" 200 PUT "/2/tags?tag=once" "" -H "Idempotency-Key: k"
 is "$out" "$once" "with its job"
 is "$(curl -sk -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $token" "$api1/2/nodes")" 200 \
