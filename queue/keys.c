@@ -157,6 +157,13 @@ static int find(struct queue *q, const char *name, const char *digest,
 	return 1;
 }
 
+int queue_submitted_once(struct queue *q, const char *name, const char *digest,
+			 uint64_t *ret_id, struct error *err)
+{
+	*ret_id = 0;
+	return find(q, name, digest, clock_wall_us(), ret_id, err) < 0 ? -1 : 0;
+}
+
 int queue_submit_once(struct queue *q, const json_t *ops, const char *name,
 		      const char *digest, uint64_t *ret_id, struct error *err)
 {

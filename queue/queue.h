@@ -138,6 +138,9 @@ WAITS int queue_submit(struct queue *q, const json_t *ops, bool ignore_drain,
 WAITS int queue_submit_once(struct queue *q, const json_t *ops, const char *key,
 			    const char *digest, uint64_t *ret_id,
 			    struct error *err);
+/* The job that was submitted so; 0: none.  The same errors. */
+int queue_submitted_once(struct queue *q, const char *key, const char *digest,
+			 uint64_t *ret_id, struct error *err);
 
 /* Submit several jobs, a list of lists of opcodes; relative dependencies are
  * resolved.  The answer has the form of LUXI's SubmitManyJobs: [[true, id] or

@@ -10,6 +10,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/str.h"
 #include "lib/client/luxi.h"
+#include "lib/json/json.h"
 #include "rapi/access/forwarded.h"
 #include "rapi/console/carrier.h"
 #include "rapi/frame/reply.h"
@@ -52,8 +53,8 @@ bool exchange_by_name(const struct https_request *http)
 static int admit(struct rapi *r, const struct https_request *http,
 		 struct exchange *x, struct error *err)
 {
-	const char *header = https_header(http, "Authorization");
 	auto_free char *path = NULL;
+	const struct route *route;
 
 	x->q.target = http->target;
 	args_read(&x->q.args, http->target, &path);
@@ -122,6 +123,24 @@ static int check(struct exchange *x, struct error *err)
 	return 0;
 }
 
+/* Who repeats a request has caused the change himself that its conditions would
+ * find. */
+static int drop_conditions(struct request *q, struct error *err)
+{
+	auto_json json_t *id = NULL;
+
+	if (q->key[0] == '\0' ||
+	    (q->if_match == NULL && q->wanted_plan == NULL))
+		return 0;
+	id = request_call(q, "SubmitJobOnce",
+			  json_make("[n, s, s]", q->key, q->digest), err);
+	if (id == NULL)
+		return -1;
+	if (json_is_integer(id))
+		q->if_match = q->wanted_plan = NULL;
+	return 0;
+}
+
 static json_t *answer(struct exchange *x, const struct https_request *http,
 		      struct error *err)
 {
@@ -133,6 +152,7 @@ static json_t *answer(struct exchange *x, const struct https_request *http,
 	if (x->auth.token != NULL && token_check(&x->q, x->auth.token, err) < 0)
 		return NULL;
 	if (wishes_read_key(http, x, err) < 0 ||
+	    drop_conditions(&x->q, err) < 0 ||
 	    tag_check(&x->q, http->method, err) < 0)
 		return NULL;
 	return x->q.route->run(&x->q, err);
@@ -354,6 +374,7 @@ static WAITS void run_console(struct rapi *r, struct https_request *http,
 	task_leave();
 	carrier_run(x->q.console, http, lines);
 	task_enter();
+	list_remove(&x->q.console->link);
 	r->consoles--;
 }
 

@@ -64,6 +64,17 @@ static bool is_hash(const char *text)
 	       strspn(text, "0123456789abcdef") == HASH_DIGITS;
 }
 
+/* The job that was submitted under this key, or null. */
+static json_t *submitted_once(struct master *m, const char *key,
+			      const char *digest, struct error *err)
+{
+	uint64_t id;
+
+	if (queue_submitted_once(m->queue, key, digest, &id, err) < 0)
+		return NULL;
+	return id == 0 ? json_null() : json_integer((json_int_t)id);
+}
+
 static WAITS json_t *submit_once(struct master *m, const json_t *args,
 				 struct error *err)
 {
@@ -72,13 +83,16 @@ static WAITS json_t *submit_once(struct master *m, const json_t *args,
 	const char *digest = json_string_value(json_array_get(args, 2));
 	uint64_t id;
 
-	if (!json_is_array(ops) || !is_hash(key) || !is_hash(digest)) {
+	if ((!json_is_array(ops) && !json_is_null(ops)) || !is_hash(key) ||
+	    !is_hash(digest)) {
 		error_set(err, ERR_REQUEST, NULL,
-			  "the arguments are a list of opcodes, and two hashes "
-			  "of %d hexadecimal digits",
+			  "the arguments are a list of opcodes or null, and "
+			  "two hashes of %d hexadecimal digits",
 			  HASH_DIGITS);
 		return NULL;
 	}
+	if (json_is_null(ops))
+		return submitted_once(m, key, digest, err);
 	if (check_drained(m, err) < 0)
 		return NULL;
 	if (queue_submit_once(m->queue, ops, key, digest, &id, err) < 0)

@@ -159,4 +159,28 @@ while read -r point; do
     *) echo "$point" ;;
     esac
 done <"$VC/tap"
+
+# --- the same request once more ---
+
+add again1.example.com -t diskless -n node2.example.com --no-start >/dev/null
+tag=$(header ETag "$api/2/instances/again1.example.com")
+change() {
+    ask PUT /2/instances/again1.example.com/modify '{"beparams": {"vcpus": 2}}' \
+        -H "If-Match: $tag" -H "Idempotency-Key: again" "$@"
+}
+change
+is "$status" 200 "a change of what is as it was"
+first=$out
+job_ends "is made" success
+change
+is "$status" 200 "who repeats it need not know what it has changed"
+is "$out" "$first" "and gets the same job"
+m gnt-job archive "$first" >/dev/null
+change -H 'Prefer: wait=20'
+is "$status" 200 "also when that is archived"
+like "$out" '"status": "success"' "with its end"
+out=$(curl -skN --max-time 20 -H 'Accept: application/x-ndjson' \
+    "$api/gantry/1/jobs/$first/log?follow=1")
+like "$out" '"status":"success"' "who follows its log hears that, too"
+answers "not of one that never was" 404 GET "/gantry/1/jobs/99999/log?follow=1"
 tap_done
