@@ -111,6 +111,19 @@ answers "by groups" 200 POST /gantry/1/tokens \
     '{"name": "g", "rights": ["power"], "scope": {"groups": ["default"]}}'
 grouped=$(field token)
 by "$grouped" "all that is there" 200 PUT /2/instances/db1.example.com/startup
+m gnt-group add g2 >/dev/null
+m gnt-group assign-nodes g2 node3.example.com >/dev/null 2>&1
+answers "of who may make some there" 200 POST /gantry/1/tokens \
+    '{"name": "gc", "rights": ["read", "create"], "scope": {"groups": ["g2"]}}'
+making=$(field token)
+create=$(printf %s "$create" | sed 's/new1/new3/')
+by "$making" "who names no group makes none" 403 POST /2/instances "$create}"
+by "$making" "nor does a group help" 200 POST /2/instances \
+    "$create, \"group_name\": \"g2\", \"pnode\": \"node1.example.com\"}"
+job_ends "where the node is in another one" error
+by "$making" "the group's own node does" 200 POST /2/instances \
+    "$create, \"group_name\": \"g2\", \"pnode\": \"node3.example.com\"}"
+job_ends "as it is in the scope" success
 answers "a token of who may only read" 200 POST /gantry/1/tokens \
     '{"name": "ro", "rights": ["cluster", "read"]}' -u ro:secret
 only=$(field token)

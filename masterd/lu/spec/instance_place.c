@@ -284,6 +284,26 @@ static WAITS int check_node(struct lu *lu, const struct inst_spec *s,
 	return check_space(lu, s, node, err);
 }
 
+/* Who names a group and nodes may contradict himself; and an allocator need not
+ * listen.  What holds for a group alone, as a token of the remote API may, must
+ * not end elsewhere. */
+static int check_group(struct lu *lu, const char *group, const char *node,
+		       struct error *err)
+{
+	const json_t *wanted =
+		group == NULL ? NULL
+			      : config_find(lu->m->config, CONFIG_GROUP, group);
+
+	if (wanted == NULL || node == NULL ||
+	    str_eq(node_group(config_get(lu->m->config, CONFIG_NODE, node)),
+		   group_uuid(wanted)))
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "Node %s is not in node group %s, where the instance "
+			 "shall be",
+			 lu_node_name(lu, node), group_name(wanted));
+}
+
 int instance_place_check_room(struct lu *lu,
 			      const struct op_instance_create *op,
 			      const struct inst_spec *s,
@@ -291,7 +311,9 @@ int instance_place_check_room(struct lu *lu,
 {
 	const char *primary = nodes->primary;
 
-	if (check_node(lu, s, primary, err) < 0 ||
+	if (check_group(lu, op->group_name, primary, err) < 0 ||
+	    check_group(lu, op->group_name, nodes->secondary, err) < 0 ||
+	    check_node(lu, s, primary, err) < 0 ||
 	    (nodes->secondary != NULL &&
 	     check_node(lu, s, nodes->secondary, err) < 0))
 		return -1;
