@@ -37,6 +37,7 @@
 #define PEERS_MAX 4 /* certificates in the file of expected ones */
 #define MAGIC_MAX 128
 
+#define SECOND_US INT64_C(1000000)
 #define MIB_BYTES (INT64_C(1024) * 1024)
 
 struct net {
@@ -221,20 +222,25 @@ static int send_all(struct net *net, const char *data, size_t len,
 	return 0;
 }
 
-/* Read at most len bytes; 0 after the closing message, -1 with err. */
+/* Read at most len bytes; 0 after the closing message, -1 with err.  GnuTLS
+ * says "again" after a message of TLS's own, such as one about new keys, also
+ * where reads have no time limit; where they have one, it says so too when that
+ * is over, hence the deadline. */
 static ssize_t receive(struct net *net, char *data, size_t len,
-		       struct error *err)
+		       int64_t deadline_us, struct error *err)
 {
 	ssize_t n;
 
 	do {
 		n = gnutls_record_recv(net->session, data, len);
-	} while (n == GNUTLS_E_INTERRUPTED);
+	} while (n == GNUTLS_E_INTERRUPTED ||
+		 (n == GNUTLS_E_AGAIN && clock_mono_us() < deadline_us));
 	return n < 0 ? tls_fail(err, "Cannot receive", (int)n) : n;
 }
 
 static int exchange_magic(struct net *net, struct error *err)
 {
+	int64_t deadline_us = clock_mono_us() + TALK_TIMEOUT_S * SECOND_US;
 	char expected[MAGIC_MAX], found[MAGIC_MAX];
 	size_t len, have = 0;
 
@@ -245,7 +251,8 @@ static int exchange_magic(struct net *net, struct error *err)
 	if (!net->spec->import)
 		return send_all(net, expected, len, err);
 	while (have < len) {
-		ssize_t n = receive(net, found + have, len - have, err);
+		ssize_t n = receive(net, found + have, len - have, deadline_us,
+				    err);
 
 		if (n < 0)
 			return -1;
@@ -404,7 +411,7 @@ static int pump_in(struct net *net, int fd, bool count, struct impexp_shared *s,
 	auto_free char *data = xalloc(IMPEXP_CHUNK);
 	ssize_t n;
 
-	while ((n = receive(net, data, IMPEXP_CHUNK, err)) > 0) {
+	while ((n = receive(net, data, IMPEXP_CHUNK, INT64_MAX, err)) > 0) {
 		if (impexp_write_all(fd, data, (size_t)n) < 0)
 			return sys_fail(err, "Cannot pass on what was sent");
 		brake(net, n);

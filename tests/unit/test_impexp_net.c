@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The network end as it receives, in a thread; the test is its peer. */
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <gnutls/gnutls.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "lib/base/fs.h"
+#include "lib/base/mem.h"
+#include "lib/event/tls.h"
+#include "noded/impexp/impexp.h"
+
+#define ADDRESS "127.0.0.1"
+#define MAGIC "magic"
+#define WAIT_S 10
+
+static char folder[] = "/tmp/test_impexp_net.XXXXXX";
+static char *cert;
+static struct error err;
+
+/* Who receives, into a pipe. */
+static struct impexp_spec spec;
+static struct impexp_shared shared;
+static struct error its_err;
+static pthread_t thread;
+static int out[2];
+static int its_rc;
+
+/* The peer. */
+static gnutls_certificate_credentials_t creds;
+static gnutls_session_t session;
+static int peer_fd;
+
+static void *run(void *arg)
+{
+	(void)arg;
+	its_rc = impexp_net_run(&spec, out[1], true, &shared, &its_err);
+	close(out[1]);
+	return NULL;
+}
+
+static void await(bool (*is_true)(void), const char *what)
+{
+	for (int ms = 0; ms < WAIT_S * 1000; ms++) {
+		if (is_true())
+			return;
+		usleep(1000);
+	}
+	cr_assert_fail("%s", what);
+}
+
+static bool listens(void)
+{
+	return shared.port != 0;
+}
+
+static void start_receiver(void)
+{
+	spec = (struct impexp_spec){
+		.import = true,
+		.address = ADDRESS,
+		.key_file = cert,
+		.ca_file = cert,
+		.magic = MAGIC,
+		.connect_timeout_s = WAIT_S,
+	};
+	cr_assert_eq(pipe(out), 0);
+	cr_assert_eq(pthread_create(&thread, NULL, run, NULL), 0);
+	await(listens, "it does not listen");
+}
+
+static void connect_peer(void)
+{
+	struct sockaddr_in at = {
+		.sin_family = AF_INET,
+		.sin_port = htons((uint16_t)shared.port),
+	};
+
+	inet_pton(AF_INET, ADDRESS, &at.sin_addr);
+	peer_fd = socket(AF_INET, SOCK_STREAM, 0);
+	cr_assert_eq(connect(peer_fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	gnutls_certificate_allocate_credentials(&creds);
+	cr_assert_eq(gnutls_certificate_set_x509_key_file(creds, cert, cert,
+							  GNUTLS_X509_FMT_PEM),
+		     0);
+	gnutls_init(&session, GNUTLS_CLIENT);
+	gnutls_priority_set_direct(session, TLS_PRIORITIES, NULL);
+	gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, creds);
+	gnutls_transport_set_int(session, peer_fd);
+	cr_assert_eq(gnutls_handshake(session), 0);
+	cr_assert_eq(gnutls_protocol_get_version(session), GNUTLS_TLS1_3);
+}
+
+static void setup(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+	cr_assert_not_null(mkdtemp(folder));
+	cert = xprintf("%s/cert.pem", folder);
+	cr_assert_eq(tls_make_ca(cert, "cluster.example.com", &err), 0, "%s",
+		     err.text);
+	start_receiver();
+	connect_peer();
+}
+
+static void teardown(void)
+{
+	close(out[0]);
+	gnutls_deinit(session);
+	gnutls_certificate_free_credentials(creds);
+	close(peer_fd);
+	fs_remove_tree(folder, &err);
+	free(cert);
+}
+
+TestSuite(impexp_net, .init = setup, .fini = teardown, .timeout = 60);
+
+static void say(const char *text)
+{
+	cr_assert_eq(gnutls_record_send(session, text, strlen(text)),
+		     (ssize_t)strlen(text));
+}
+
+/* As GnuTLS does by itself after many records. */
+static void change_keys(void)
+{
+	cr_assert_eq(gnutls_session_key_update(session, 0), 0);
+}
+
+static void end(void)
+{
+	gnutls_bye(session, GNUTLS_SHUT_WR);
+	pthread_join(thread, NULL);
+}
+
+Test(impexp_net, new_keys_do_not_end_a_transfer)
+{
+	char got[64] = "";
+
+	change_keys();
+	say("M=mag");
+	change_keys();
+	say("ic");
+	say("first ");
+	change_keys();
+	say("second");
+	end();
+	cr_assert_eq(its_rc, 0, "%s", its_err.text);
+	cr_assert_gt(read(out[0], got, sizeof(got) - 1), 0);
+	cr_assert_str_eq(got, "first second");
+}
