@@ -9,11 +9,13 @@
 #include <errno.h>
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -27,11 +29,13 @@
 
 /* The time limit for each read of handshake, magic and closing message. */
 #define TALK_TIMEOUT_S 10
-/* A peer that is gone is noticed after these. */
+/* A peer that is gone is noticed after these; one that reads nothing is waited
+ * for. */
 #define KEEP_IDLE_S 60
 #define KEEP_INTERVAL_S 10
 #define KEEP_COUNT 5
-#define SEND_TIMEOUT_MS 120000
+/* The wait for its end, when it has taken all. */
+#define BYE_TIMEOUT_S 120
 #define RETRY_US 500000
 #define PEM_MAX (64 * 1024)
 #define PEERS_MAX 4 /* certificates in the file of expected ones */
@@ -124,7 +128,6 @@ static void watch_peer(int fd)
 		{IPPROTO_TCP, TCP_KEEPIDLE, KEEP_IDLE_S},
 		{IPPROTO_TCP, TCP_KEEPINTVL, KEEP_INTERVAL_S},
 		{IPPROTO_TCP, TCP_KEEPCNT, KEEP_COUNT},
-		{IPPROTO_TCP, TCP_USER_TIMEOUT, SEND_TIMEOUT_MS},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
@@ -361,6 +364,14 @@ static void brake(struct net *net, ssize_t n)
 		usleep((useconds_t)us);
 }
 
+/* Whether there is something that the peer has not taken yet. */
+static bool is_under_way(int fd)
+{
+	int bytes = 0;
+
+	return ioctl(fd, SIOCOUTQ, &bytes) == 0 && bytes > 0;
+}
+
 /* Send the closing message and wait until the peer hangs up, which it does when
  * it has read everything.  Whatever it sends until then has to be read (TLS
  * tickets, for example), even if it sends no closing message (socat does not):
@@ -368,7 +379,7 @@ static void brake(struct net *net, ssize_t n)
  * be lost. */
 static void say_goodbye(struct net *net)
 {
-	int64_t deadline_us = clock_mono_us() + SEND_TIMEOUT_MS * INT64_C(1000);
+	int64_t deadline_us = clock_mono_us() + BYE_TIMEOUT_S * SECOND_US;
 	char rest[512];
 	ssize_t n;
 	int rc;
@@ -377,10 +388,13 @@ static void say_goodbye(struct net *net)
 		rc = gnutls_bye(net->session, GNUTLS_SHUT_WR);
 	} while (rc == GNUTLS_E_INTERRUPTED);
 	shutdown(net->fd, SHUT_WR);
-	talk_timeout(net->fd, SEND_TIMEOUT_MS / 1000);
+	talk_timeout(net->fd, TALK_TIMEOUT_S);
 	do {
+		if (is_under_way(net->fd))
+			deadline_us =
+				clock_mono_us() + BYE_TIMEOUT_S * SECOND_US;
 		n = read(net->fd, rest, sizeof(rest));
-	} while ((n > 0 || (n < 0 && errno == EINTR)) &&
+	} while ((n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN))) &&
 		 clock_mono_us() < deadline_us);
 }
 

@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <gnutls/gnutls.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #define ADDRESS "127.0.0.1"
 #define MAGIC "magic"
 #define WAIT_S 10
+#define FDS_MAX 256
 
 static char folder[] = "/tmp/test_impexp_net.XXXXXX";
 static char *cert;
@@ -58,6 +60,11 @@ static void await(bool (*is_true)(void), const char *what)
 static bool listens(void)
 {
 	return shared.port != 0;
+}
+
+static bool is_connected(void)
+{
+	return shared.connected;
 }
 
 static void start_receiver(void)
@@ -153,4 +160,45 @@ Test(impexp_net, new_keys_do_not_end_a_transfer)
 	cr_assert_eq(its_rc, 0, "%s", its_err.text);
 	cr_assert_gt(read(out[0], got, sizeof(got) - 1), 0);
 	cr_assert_str_eq(got, "first second");
+}
+
+/* The receiver's end of the connection. */
+static int its_socket(void)
+{
+	for (int fd = 0; fd < FDS_MAX; fd++) {
+		struct sockaddr_in at, peer;
+		socklen_t len = sizeof(at), peer_len = sizeof(peer);
+
+		if (getsockname(fd, (struct sockaddr *)&at, &len) == 0 &&
+		    getpeername(fd, (struct sockaddr *)&peer, &peer_len) == 0 &&
+		    at.sin_family == AF_INET &&
+		    ntohs(at.sin_port) == shared.port)
+			return fd;
+	}
+	return -1;
+}
+
+static int option(int level, int name)
+{
+	socklen_t len = sizeof(int);
+	int value = -1;
+
+	cr_assert_eq(getsockopt(its_socket(), level, name, &value, &len), 0);
+	return value;
+}
+
+/* TCP_USER_TIMEOUT would also end a connection whose peer lives, but reads
+ * nothing. */
+Test(impexp_net, a_peer_may_pause_but_not_be_gone)
+{
+	say("M=" MAGIC);
+	await(is_connected, "it does not know its peer");
+	cr_expect_eq(option(IPPROTO_TCP, TCP_USER_TIMEOUT), 0);
+	cr_expect_eq(option(SOL_SOCKET, SO_KEEPALIVE), 1);
+	cr_expect_leq(option(IPPROTO_TCP, TCP_KEEPIDLE) +
+			      option(IPPROTO_TCP, TCP_KEEPINTVL) *
+				      option(IPPROTO_TCP, TCP_KEEPCNT),
+		      120);
+	end();
+	cr_assert_eq(its_rc, 0, "%s", its_err.text);
 }
