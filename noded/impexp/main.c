@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/mem.h"
@@ -43,8 +44,9 @@ struct transfer {
 	struct impexp_shared *shared;
 	const char *folder;
 	pid_t pid[IMPEXP_N]; /* 0: none, or ended */
-	pid_t parent;	     /* the node daemon, unless we are detached */
-	int size_fd;	     /* an export script writes the size there */
+	bool ended_well[IMPEXP_N];
+	pid_t parent; /* the node daemon, unless we are detached */
+	int size_fd;  /* an export script writes the size there */
 	int64_t begin_us, told_us;
 	double ctime;
 	int failed;	  /* the first child that failed, or -1 */
@@ -206,15 +208,20 @@ static void run_child(struct transfer *t, enum impexp_child which, int in,
 	_exit(rc < 0 ? 1 : 0);
 }
 
+/* out: the pipe that it writes to, or {-1, -1}.  A child that kept the other
+ * end of it would not notice that its reader has ended. */
 static int start_child(struct transfer *t, enum impexp_child which, int in,
-		       int out)
+		       const int out[2])
 {
 	pid_t pid = fork();
 
 	if (pid < 0)
 		return -1;
-	if (pid == 0)
-		run_child(t, which, in, out);
+	if (pid == 0) {
+		if (out[0] >= 0)
+			close(out[0]);
+		run_child(t, which, in, out[1]);
+	}
 	t->pid[which] = pid;
 	return 0;
 }
@@ -243,7 +250,7 @@ static int start_row(struct transfer *t)
 			continue;
 		if (i < IMPEXP_N - 1 && make_pipe(fds) < 0)
 			return -1;
-		rc = start_child(t, row[i], in, fds[1]);
+		rc = start_child(t, row[i], in, fds);
 		if (in >= 0)
 			close(in);
 		if (fds[1] >= 0)
@@ -270,16 +277,16 @@ static bool lost_neighbour(const struct transfer *t, enum impexp_child which,
 	       strstr(t->shared->why[which], strerror(EPIPE)) != NULL;
 }
 
+static const char *const names[] = {
+	[IMPEXP_END] = "The script of the operating system",
+	[IMPEXP_TOOL] = "The program that compresses",
+	[IMPEXP_NET] = "The connection",
+};
+
 /* The error of a child that failed: its own message, or how it ended. */
 static void note_failure(struct transfer *t, enum impexp_child which,
 			 int status)
 {
-	static const char *const names[] = {
-		[IMPEXP_END] = "The script of the operating system",
-		[IMPEXP_TOOL] = "The program that compresses",
-		[IMPEXP_NET] = "The connection",
-	};
-
 	if (t->failed >= 0 && !t->consequence)
 		return; /* a later failure is a consequence */
 	t->failed = (int)which;
@@ -299,6 +306,23 @@ static void note_failure(struct transfer *t, enum impexp_child which,
 		end_children(t);
 }
 
+/* All have ended, and a child lost its reader, which did not fail itself. */
+static void blame_reader(struct transfer *t)
+{
+	enum impexp_child readers[] = {IMPEXP_END, IMPEXP_TOOL};
+
+	if (!t->consequence || !t->spec.import)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(readers); i++) {
+		if (!t->ended_well[readers[i]])
+			continue;
+		snprintf(t->error, sizeof(t->error),
+			 "%s ended before it had read all data",
+			 names[readers[i]]);
+		return;
+	}
+}
+
 /* How many children still run. */
 static size_t reap(struct transfer *t)
 {
@@ -314,7 +338,9 @@ static size_t reap(struct transfer *t)
 			continue;
 		}
 		t->pid[i] = 0;
-		if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+		t->ended_well[i] =
+			WIFEXITED(status) && WEXITSTATUS(status) == 0;
+		if (!t->ended_well[i])
 			note_failure(t, (enum impexp_child)i, status);
 	}
 	return running;
@@ -424,6 +450,7 @@ static int run(struct transfer *t, json_t *object)
 	if (size_fd >= 0)
 		close(size_fd);
 	supervise(t, &signals);
+	blame_reader(t);
 	tell(t, t->failed < 0 ? 0 : 1);
 	return t->failed < 0 ? 0 : 1;
 }

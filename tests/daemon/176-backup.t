@@ -19,6 +19,7 @@ SCRIPT
     cat >"$os/import" <<'SCRIPT'
 #!/bin/sh
 [ -e "$(dirname "$0")/deaf" ] && { echo 'cannot hear' >&2; exit 4; }
+[ -e "$(dirname "$0")/hasty" ] && exit 0
 exec dd of="$IMPORT_DEVICE" bs=64k conv=notrunc
 SCRIPT
     printf '#!/bin/sh\necho "$OLD_INSTANCE_NAME $INSTANCE_NAME" >"%s/renamed"\n' \
@@ -62,6 +63,14 @@ disk1_ivname = disk/1 disk1_dump = UUID disk1_size = 4 disk1_name = None \
 disk_count = 2  " "and has Ganeti's names"
 dump=$(exports node2)/web1/$(sed -n 's/^disk0_dump = //p' "$config")
 is "$(sum "$dump")" "$sum0" "the data are all there"
+
+: >"$(oses node2 hasty)"
+for tool in none gzip; do
+    fails "an import script that does not read all, compression $tool" m gnt-backup import --no-name-check \
+        --no-ip-check -t file -n node2 --src-dir=web1 --net 0:mac=generate --compress=$tool web3
+    like "$out" 'script of the operating system ended before it had read all' "is told"
+done
+rm "$(oses node2 hasty)"
 
 # --- compressed files ---
 succeeds "a compressed export, slowly" m gnt-backup export -n node2 --long-sleep \
