@@ -124,3 +124,44 @@ Test(copies, a_node_of_ganetis_keeps_no_compressed_export)
 	s.nodes[2].ganetis = false;
 	cr_expect_null(s.nodes[2].finalized);
 }
+
+static bool has_begun(struct sim *sim, void *arg)
+{
+	(void)arg;
+	return sim->nodes[1].transfer != NULL;
+}
+
+/* Begin a move, and end the daemon of who sends; the job. */
+static uint64_t move_without_a_daemon(void)
+{
+	char *refused = NULL;
+	uint64_t id;
+
+	add();
+	id = sim_submit(&s, op_move("OP_INSTANCE_MOVE", "web1", NODE3),
+			&refused);
+	cr_assert_neq(id, 0, "%s", refused);
+	cr_assert(sim_run(&s, 60000, has_begun, NULL));
+	sim_kill(&s.nodes[1].daemon);
+	return id;
+}
+
+Test(copies, a_copy_outlives_the_node_daemon)
+{
+	uint64_t id = move_without_a_daemon();
+
+	sim_run(&s, 30000, NULL, NULL);
+	sim_start_daemon(&s.nodes[1]);
+	cr_expect_str_eq(sim_wait(&s, id), "success");
+	cr_expect_eq(s.nodes[1].held.n, 0);
+	cr_expect_eq(s.nodes[2].held.n, 0);
+}
+
+Test(copies, a_daemon_that_stays_away_ends_a_copy)
+{
+	uint64_t id = move_without_a_daemon();
+
+	cr_expect_str_eq(sim_wait(&s, id), "error");
+	cr_expect_eq(s.nodes[2].held.n, 0, "who receives is cleaned up");
+	sim_start_daemon(&s.nodes[1]);
+}

@@ -2,7 +2,8 @@
 /* The target starts an import, which listens on a port; then the source starts
  * an export, which connects to it.  Both get the same random magic, by which
  * the stream is recognized.  Both are polled, less and less often up to a
- * second, until they end. */
+ * second, until they end.  They continue without their node daemons, so one
+ * that does not answer for a while does not end them. */
 #include "masterd/lu/disks/transfer.h"
 
 #include <stdio.h>
@@ -23,6 +24,8 @@
  * once, then longer. */
 #define POLL_MIN_MS 50
 #define POLL_MAX_MS 1000
+/* A node daemon that is started anew answers again within this time. */
+#define SILENCE_MAX_US 60000000
 #define MAGIC_BYTES 20
 
 /* One of the two processes. */
@@ -31,6 +34,7 @@ struct side {
 	char *name;		 /* NULL: it was not started */
 	bool connected, finished;
 	json_t *status;
+	int64_t silent_us; /* since when it does not answer; 0: it does */
 };
 
 struct run {
@@ -105,6 +109,19 @@ static char *component(const struct run *r)
 	return xprintf("disk%zu", r->t->index);
 }
 
+/* Whether to ask again later, after a call that failed. */
+static bool may_answer_yet(const struct run *r, struct side *s,
+			   const struct error *err)
+{
+	int64_t now_us = clock_mono_us();
+
+	if (err->kind != ERR_RPC || noderpc_is_fenced(r->lu->m->rpc))
+		return false;
+	if (s->silent_us == 0)
+		s->silent_us = now_us;
+	return now_us - s->silent_us < SILENCE_MAX_US;
+}
+
 /* Ask how far one side is.  -1 when it failed. */
 static WAITS int look(struct run *r, struct side *s, struct error *err)
 {
@@ -115,7 +132,8 @@ static WAITS int look(struct run *r, struct side *s, struct error *err)
 	int64_t exit_status;
 
 	if (answer == NULL)
-		return -1;
+		return may_answer_yet(r, s, err) ? 0 : -1;
+	s->silent_us = 0;
 	json_decref(s->status);
 	s->status = json_ref(status);
 	exit_status = json_int(status, "exit_status", -1);
@@ -170,7 +188,7 @@ static WAITS int64_t wait_listening(struct run *r, struct error *err)
 		port = json_int(r->import.status, "listen_port", 0);
 		if (port > 0)
 			return port;
-		if (clock_mono_us() > deadline_us)
+		if (r->import.silent_us == 0 && clock_mono_us() > deadline_us)
 			return error_set(err, ERR_EXEC, NULL,
 					 "disk/%zu: the import on %s does not "
 					 "listen",
@@ -265,22 +283,31 @@ static WAITS int bring(struct run *r, struct error *err)
 	return wait_end(r, err);
 }
 
-static WAITS void clean_side(struct run *r, struct side *s)
+/* The processes of a side end, and what it has open is free. */
+static WAITS void end_side(struct run *r, struct side *s)
 {
-	auto_json json_t *done = NULL;
-	struct error err;
+	while (!r->lu->run->killed) {
+		struct error err;
+		auto_json json_t *done = lu_call(
+			r->lu, s->node, rpc_impexp_cleanup(s->name), &err);
 
-	if (s->name == NULL)
-		return;
-	if (r->lu->run->killed) {
-		aftermath_call(r->lu->m, s->node, rpc_impexp_cleanup(s->name));
-	} else {
-		done = lu_call(r->lu, s->node, rpc_impexp_cleanup(s->name),
-			       &err);
-		if (done == NULL)
+		if (done != NULL || r->lu->run->killed)
+			return; /* the call is over, or on its way */
+		if (!may_answer_yet(r, s, &err)) {
 			lu_warn(r->lu, "Cannot clean up after disk/%zu: %s",
 				r->t->index, err.text);
+			return;
+		}
+		task_sleep(POLL_MAX_MS);
 	}
+	aftermath_call(r->lu->m, s->node, rpc_impexp_cleanup(s->name));
+}
+
+static WAITS void clean_side(struct run *r, struct side *s)
+{
+	if (s->name == NULL)
+		return;
+	end_side(r, s);
 	free(s->name);
 	json_decref(s->status);
 }
