@@ -8,7 +8,7 @@ cluster_start --nodes 2
 for node in node1 node2; do
     os=$(root $node)/usr/share/ganeti/os/copy
     cp -r "$(root $node)/usr/share/ganeti/os/noop" "$os"
-    echo "a secret" >"$os/parameters.list"
+    printf 'a secret\nb another\n' >"$os/parameters.list"
     cat >"$os/export" <<'SCRIPT'
 #!/bin/sh
 [ -e "$(dirname "$0")/broken" ] && { echo 'no way out' >&2; head -c 300000 /dev/zero; exit 3; }
@@ -36,7 +36,7 @@ sum() { sha256sum <"$1" | cut -c1-64; }
 
 m gnt-instance add --no-name-check --no-ip-check -o copy -t file \
     --disk 0:size=12m,name=root --disk 1:size=4m -n node1 -B vcpus=2,memory=96 \
-    --net 0:mac=aa:00:00:01:02:03,link=br7 --tags=blue,red web1 >/dev/null
+    -O b=none --net 0:mac=aa:00:00:01:02:03,link=br7 --tags=blue,red web1 >/dev/null
 head -c 5000000 /dev/urandom | dd of="$(disk node1 web1 0)" conv=notrunc 2>/dev/null
 printf tail | dd of="$(disk node1 web1 1)" bs=1 seek=4194300 conv=notrunc 2>/dev/null
 sum0=$(sum "$(disk node1 web1 0)")
@@ -95,6 +95,7 @@ is "$(sum "$(disk node1 web2 0)") $(sum "$(disk node1 web2 1)")" \
 is "$(m gnt-instance list --no-headers --separator=: \
     -o be/vcpus,be/maxmem,tags,os,disk.sizes,status web2)" \
     "2:96:blue,red:copy:12,4:ADMIN_down" "and the parameters are the exported ones"
+like "$(m gnt-instance info -s web2)" ' b: none' "also one whose value is this word"
 m gnt-instance remove -f web1 >/dev/null
 succeeds "by the same name, from wherever it is" \
     m gnt-backup import --no-name-check --no-ip-check -t file -n node2 \

@@ -215,7 +215,8 @@ static json_t *given_nics(const struct inst_import *im, const json_t *given,
 	return nics;
 }
 
-/* Values of the user win. */
+/* Values of the user win.  A parameter may well be the word "none": that is no
+ * cache, for example.  Python's None is written with a capital. */
 static json_t *overlaid(const json_t *sections, const char *name,
 			const json_t *given)
 {
@@ -225,7 +226,7 @@ static json_t *overlaid(const json_t *sections, const char *name,
 	json_t *value;
 
 	json_object_foreach (json_unconst(section), key, value)
-		if (said(section, key) != NULL)
+		if (!str_eq(json_string_value(value), "None"))
 			json_object_set(exported, key, value);
 	return json_overlay(exported, given);
 }
