@@ -298,6 +298,23 @@ Test(mirrors, half_of_what_was_lost_is_not_made)
 	expect(op_recreate(), "success");
 }
 
+Test(mirrors, one_made_anew_has_volumes_of_the_new_size)
+{
+	json_t *op = op_named("OP_INSTANCE_RECREATE_DISKS", "web1");
+	const json_t *children;
+
+	make_lost();
+	json_object_set_new(
+		op, "disks",
+		json_make("[[i, {s:i}], [i, {}]]", 0, "size", 640, 1));
+	expect(op, "success");
+	children = json_get(disk("web1", 0), "children");
+	cr_expect_eq(json_int(disk("web1", 0), "size", 0), 640);
+	cr_expect_eq(json_int(json_array_get(children, 0), "size", 0), 640);
+	cr_expect_eq(json_int(json_array_get(children, 1), "size", 0), 128,
+		     "that of the metadata stays");
+}
+
 Test(mirrors, what_is_in_the_way_of_a_lost_one_stays)
 {
 	auto_free char *name = NULL;

@@ -165,6 +165,9 @@ json_t *disks_paired(struct lu *lu, const json_t *inst, const json_t *disks,
 		     const struct disks_pair *pair);
 /* Put this version of them into the configuration, without a commit. */
 void disks_put_pairs(struct lu *lu, const json_t *disks);
+/* Set the size of a disk that may be changed; a mirror's volume with the data
+ * is as large as the mirror. */
+void disks_set_size(json_t *disk, int64_t mib);
 /* What a node says of one disk (blockdev_getdimensions: [bytes, spindles]) in
  * MiB, rounded up; -1: it does not tell. */
 int64_t disks_told_mib(const json_t *answer);

@@ -4,6 +4,7 @@
  * end: a copy has to be as large. */
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
+#include "lib/model/kinds/template.h"
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/parts/lu_instance.h"
 
@@ -15,6 +16,22 @@ int64_t disks_told_mib(const json_t *answer)
 	int64_t n = json_integer_value(bytes);
 
 	return !json_is_integer(bytes) || n < 0 ? -1 : n / MIB + (n % MIB > 0);
+}
+
+void disks_set_size(json_t *disk, int64_t mib)
+{
+	const json_t *children = disk_children(disk);
+	json_t *list, *data;
+
+	disk_set_size_mib(disk, mib);
+	if (!template_is_pair(disk_dev_type(disk)) ||
+	    json_array_size(children) == 0)
+		return;
+	list = json_copy(json_unconst(children));
+	data = json_copy(json_array_get(list, 0));
+	disk_set_size_mib(data, mib);
+	json_array_set_new(list, 0, data);
+	disk_set_children(disk, list);
 }
 
 /* No disk is taken for smaller than recorded. */

@@ -4,7 +4,6 @@
 
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
-#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/disks/live_copy.h"
 #include "masterd/lu/disks/lu_disks.h"
@@ -355,29 +354,12 @@ static WAITS int grow_round(struct lu *lu, bool dry_run, bool backing,
 	return 0;
 }
 
-/* A mirror's volume with the data is as large as the mirror. */
-static void record_size(json_t *disk, int64_t mib)
-{
-	const json_t *children = disk_children(disk);
-	json_t *list, *data;
-
-	disk_set_size_mib(disk, mib);
-	if (!template_is_pair(disk_dev_type(disk)) ||
-	    json_array_size(children) == 0)
-		return;
-	list = json_copy(json_unconst(children));
-	data = json_copy(json_array_get(list, 0));
-	disk_set_size_mib(data, mib);
-	json_array_set_new(list, 0, data);
-	disk_set_children(disk, list);
-}
-
 static WAITS int grow_record(struct lu *lu, struct error *err)
 {
 	struct disks *d = disks_of(lu);
 	json_t *changed = config_edit(d->disk);
 
-	record_size(changed, d->target);
+	disks_set_size(changed, d->target);
 	config_put(lu->m->config, CONFIG_DISK, changed);
 	return config_commit(lu->m->config, err);
 }

@@ -356,6 +356,7 @@ static json_t *changed_disk(struct lu *lu, const json_t *disk, size_t i)
 	json_t *changed = config_edit(disk);
 
 	json_object_update(changed, json_unconst(r->changes[i]));
+	disks_set_size(changed, disk_size_mib(changed));
 	if (r->nodes.n == 0)
 		return changed;
 	if (str_eq(disk_dev_type(disk), "drbd"))
