@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* An export is made in "<instance>.new"; the description is written there last,
- * and then the folder is renamed.  The description is an INI file with values
- * as Python's str() prints them.  Paths from callers are checked part by part,
- * and symbolic links are refused. */
+/* An export is made in "<instance>+new"; the description is written there last,
+ * and then the folder is renamed.  No host's name has a "+", so no finished
+ * export is called so.  Masters say "<instance>.new", as Ganeti's node daemon
+ * has it.  The former export stands aside, as "<instance>+old", until the new
+ * one is in its place.
+ *
+ * The description is an INI file with values as Python's str() prints them.
+ * Paths from callers are checked part by part, and symbolic links are
+ * refused. */
 #include "noded/scripts/exports.h"
 
 #include <errno.h>
@@ -13,6 +18,7 @@
 #include "lib/base/array.h"
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
+#include "lib/base/log.h"
 #include "lib/base/str.h"
 #include "lib/json/ini.h"
 #include "lib/json/json.h"
@@ -22,7 +28,9 @@
 #define CONFIG_FILE "config.ini"
 #define CONFIG_MAX (1024 * 1024)
 #define FOLDER_MODE 0750
-#define NEW_SUFFIX ".new"
+#define NEW_MARK "+new"
+#define OLD_MARK "+old"
+#define NEW_SUFFIX ".new" /* as masters call NEW_MARK */
 
 /* --- places --- */
 
@@ -59,19 +67,39 @@ static int split_path(const struct paths *p, const char *virtual_path,
 	return 0;
 }
 
+/* Where a file is that masters write as "<instance>.new/file"; to be freed. */
+static char *making_path(const struct paths *p, const char *virtual_path)
+{
+	auto_free char *all = paths_virtual(p, path(p, PATH_EXPORT_DIR));
+	size_t n = strlen(all), suffix = strlen(NEW_SUFFIX), len;
+	const char *name;
+
+	if (strncmp(virtual_path, all, n) != 0 || virtual_path[n] != '/')
+		return xstrdup(virtual_path); /* is refused later */
+	name = virtual_path + n + 1;
+	len = strcspn(name, "/");
+	if (len <= suffix ||
+	    strncmp(name + len - suffix, NEW_SUFFIX, suffix) != 0)
+		return xstrdup(virtual_path);
+	return xprintf("%s/%.*s" NEW_MARK "%s", all, (int)(len - suffix), name,
+		       name + len);
+}
+
 char *exports_file(const struct paths *p, const char *virtual_path, bool make,
 		   struct error *err)
 {
 	auto_strv struct strv parts = {0};
+	auto_free char *place =
+		make ? making_path(p, virtual_path) : xstrdup(virtual_path);
 	auto_free char *local = NULL, *folder = NULL;
 
-	if (split_path(p, virtual_path, &parts, err) < 0)
+	if (split_path(p, place, &parts, err) < 0)
 		return NULL;
 	if (parts.n < 2) {
-		bad_path(p, virtual_path, err);
+		bad_path(p, place, err);
 		return NULL;
 	}
-	local = paths_local(p, virtual_path);
+	local = paths_local(p, place);
 	folder = xstrndup(local, (size_t)(strrchr(local, '/') - local));
 	if (make && (fs_mkdirs(folder, FOLDER_MODE, err) < 0 ||
 		     fs_remove(local, err) < 0))
@@ -231,30 +259,73 @@ static json_t *describe(const json_t *instance, const json_t *disks)
 
 /* --- what the calls do --- */
 
+/* Each exported disk has its file. */
+static int check_dumps(const char *folder, const json_t *disks,
+		       struct error *err)
+{
+	for (size_t i = 0; i < json_array_size(disks); i++) {
+		const json_t *disk = json_array_get(disks, i);
+		auto_free char *file =
+			xprintf("%s/%s", folder, json_str(disk, "uuid", ""));
+
+		if (json_is_object(disk) && !fs_exists(file))
+			return error_set(err, ERR_EXEC, NULL,
+					 "The export has no data of disk %zu, "
+					 "there is no file %s",
+					 i, file);
+	}
+	return 0;
+}
+
+static int move(const char *from, const char *to, struct error *err)
+{
+	if (rename(from, to) == 0)
+		return 0;
+	return error_set(err, ERR_EXEC, ECODE_ENVIRON,
+			 "Cannot rename %s to %s: %s", from, to,
+			 strerror(errno));
+}
+
+/* Put the new folder in place of the former one, which stands aside until then.
+ * If that is cut off, what stands aside may be the only export. */
+static int replace(const char *fresh, const char *final, const char *aside,
+		   struct error *err)
+{
+	struct error ignored;
+
+	if (fs_exists(final) &&
+	    ((fs_exists(aside) && fs_remove_tree(aside, err) < 0) ||
+	     move(final, aside, err) < 0))
+		return -1;
+	if (move(fresh, final, err) < 0) {
+		move(aside, final, &ignored);
+		return -1;
+	}
+	if (fs_exists(aside) && fs_remove_tree(aside, &ignored) < 0)
+		log_warning("%s, ignoring", ignored.text);
+	return 0;
+}
+
 int exports_finalize(const struct paths *p, const json_t *instance,
 		     const json_t *disks, struct error *err)
 {
 	const char *name = json_str(instance, "name", "");
-	auto_free char *fresh = folder_of(p, name, NEW_SUFFIX, err);
+	auto_free char *fresh = folder_of(p, name, NEW_MARK, err);
+	auto_free char *aside = folder_of(p, name, OLD_MARK, err);
 	auto_free char *final = folder_of(p, name, "", err);
 	auto_free char *file = NULL, *text = NULL;
 	auto_json json_t *sections = NULL;
 
-	if (fresh == NULL || final == NULL)
+	if (fresh == NULL || aside == NULL || final == NULL)
 		return -1;
 	sections = describe(instance, disks);
 	file = xprintf("%s/" CONFIG_FILE, fresh);
 	text = ini_text(sections);
 	if (fs_mkdirs(fresh, FOLDER_MODE, err) < 0 ||
+	    check_dumps(fresh, disks, err) < 0 ||
 	    fs_write_atomic(file, text, strlen(text), 0600, err) < 0)
 		return -1;
-	if (fs_exists(final) && fs_remove_tree(final, err) < 0)
-		return -1;
-	if (rename(fresh, final) < 0)
-		return error_set(err, ERR_EXEC, ECODE_ENVIRON,
-				 "Cannot rename %s to %s: %s", fresh, final,
-				 strerror(errno));
-	return 0;
+	return replace(fresh, final, aside, err);
 }
 
 char *exports_info(const struct paths *p, const char *folder, struct error *err)
@@ -280,7 +351,8 @@ char *exports_info(const struct paths *p, const char *folder, struct error *err)
 	return NULL;
 }
 
-/* Whether it is being made, or was left incomplete. */
+/* Whether it was left incomplete by a daemon that made exports under such
+ * names. */
 static bool is_unfinished(const struct paths *p, const char *name)
 {
 	auto_free char *config =
@@ -310,11 +382,31 @@ json_t *exports_list(const struct paths *p, struct error *err)
 	return list;
 }
 
-int exports_remove(const struct paths *p, const char *name, struct error *err)
+static int remove_folder(const struct paths *p, const char *name,
+			 const char *mark, struct error *err)
 {
-	auto_free char *folder = folder_of(p, name, "", err);
+	auto_free char *folder = folder_of(p, name, mark, err);
 
 	if (folder == NULL)
 		return -1;
 	return fs_exists(folder) ? fs_remove_tree(folder, err) : 0;
+}
+
+int exports_remove(const struct paths *p, const char *name, struct error *err)
+{
+	auto_free char *made_before = xprintf("%s" NEW_SUFFIX, name);
+
+	if (str_ends(name, NEW_MARK)) {
+		auto_free char *instance =
+			xstrndup(name, strlen(name) - strlen(NEW_MARK));
+
+		return remove_folder(p, instance, NEW_MARK, err);
+	}
+	if (remove_folder(p, name, "", err) < 0 ||
+	    remove_folder(p, name, NEW_MARK, err) < 0 ||
+	    remove_folder(p, name, OLD_MARK, err) < 0)
+		return -1;
+	return is_unfinished(p, made_before)
+		       ? remove_folder(p, made_before, "", err)
+		       : 0;
 }

@@ -196,6 +196,20 @@ m gnt-instance remove -f web5 >/dev/null
 m gnt-backup remove web5 >/dev/null
 each bring rename
 
+# --- names ---
+m gnt-instance add --no-name-check --no-ip-check -t diskless --no-install -n node1 \
+    --no-start web1.new >/dev/null
+m gnt-backup export -n node1 --noshutdown web1.new >/dev/null
+m gnt-backup export -n node1 --long-sleep web1 >/dev/null
+like "$(m gnt-backup list --no-headers -n node1 --separator=:)" "web1.new" \
+    "an export stays whose name is that of an unfinished one"
+m gnt-backup remove web1.new >/dev/null
+m gnt-instance remove -f web1.new >/dev/null
+mkdir "$(exports node1)/web1+new" "$(exports node2)/web1+new"
+unlike "$(m gnt-backup list --no-headers)" "new" "what is left of one is none"
+m gnt-backup remove web1 >/dev/null
+is "$(ls "$(exports node1)" "$(exports node2)" | grep web1)" "" "and is removed with it"
+
 # --- the end ---
 m gnt-instance shutdown web1 >/dev/null
 succeeds "export and remove" \

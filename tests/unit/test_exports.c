@@ -68,6 +68,27 @@ static void without_time(char *text)
 	memmove(line, strchr(line, '\n') + 1, strlen(strchr(line, '\n')));
 }
 
+/* A master writes the file of a disk. */
+static void put_dump(const char *name, const char *disk, const char *text)
+{
+	auto_free char *place =
+		xprintf("/var/lib/ganeti/export/%s.new/%s", name, disk);
+	struct error err;
+	auto_free char *file = exports_file(paths, place, true, &err);
+
+	cr_assert_not_null(file, "%s", err.text);
+	cr_assert_eq(fs_write_atomic(file, text, strlen(text), 0600, &err), 0);
+}
+
+static char *dump_of(const char *name, const char *disk)
+{
+	auto_free char *file =
+		xprintf("%s/%s/%s", path(paths, PATH_EXPORT_DIR), name, disk);
+	struct error err;
+
+	return fs_read(file, 100, NULL, &err);
+}
+
 Test(exports, the_description_is_the_one_that_ganeti_writes)
 {
 	auto_json json_t *inst = instance();
@@ -78,6 +99,10 @@ Test(exports, the_description_is_the_one_that_ganeti_writes)
 	auto_free char *text = NULL;
 	struct error err;
 
+	cr_assert_eq(exports_finalize(paths, inst, disks, &err), -1);
+	cr_assert_not_null(strstr(err.text, "no data of disk 0"), "%s",
+			   err.text);
+	put_dump("inst5.example.com", "033a2800", "data");
 	cr_assert_eq(exports_finalize(paths, inst, disks, &err), 0, "%s",
 		     err.text);
 	text = exports_info(paths, "/var/lib/ganeti/export/inst5.example.com",
@@ -114,6 +139,82 @@ Test(exports, nothing_outside_is_reached)
 	cr_assert_eq(exports_remove(paths, "../queue", &err), -1);
 }
 
+static void export(const char *name, const char *text)
+{
+	auto_json json_t *inst = instance();
+	auto_json json_t *disks = json_make("[{s:s}]", "uuid", "d1");
+	struct error err;
+
+	json_set_str(inst, "name", name);
+	put_dump(name, "d1", text);
+	cr_assert_eq(exports_finalize(paths, inst, disks, &err), 0, "%s",
+		     err.text);
+}
+
+static size_t count_all(void)
+{
+	auto_strv struct strv names = {0};
+	struct error err;
+
+	cr_assert_eq(fs_list(path(paths, PATH_EXPORT_DIR), &names, &err), 0);
+	return names.n;
+}
+
+static size_t count_listed(void)
+{
+	struct error err;
+	auto_json json_t *list = exports_list(paths, &err);
+
+	return json_array_size(list);
+}
+
+Test(exports, an_instance_may_be_called_like_an_unfinished_one)
+{
+	auto_free char *text = NULL;
+	struct error err;
+
+	export("web1.new", "of web1.new");
+	put_dump("web1", "d1", "of web1");
+	cr_expect_eq(exports_remove(paths, "web1+new", &err), 0);
+	export("web1", "of web1");
+	text = dump_of("web1.new", "d1");
+	cr_assert_str_eq(text, "of web1.new");
+	cr_expect_eq(count_listed(), 2);
+	cr_expect_eq(count_all(), 2);
+}
+
+Test(exports, a_new_one_takes_the_place_of_the_former)
+{
+	auto_free char *aside =
+		xprintf("%s/web1+old", path(paths, PATH_EXPORT_DIR));
+	auto_free char *final =
+		xprintf("%s/web1", path(paths, PATH_EXPORT_DIR));
+	auto_free char *text = NULL;
+
+	export("web1", "first");
+	/* It was cut off before the new one stood. */
+	cr_assert_eq(rename(final, aside), 0);
+	export("web1", "second");
+	export("web1", "third");
+	text = dump_of("web1", "d1");
+	cr_assert_str_eq(text, "third");
+	cr_expect_eq(count_all(), 1);
+}
+
+Test(exports, what_is_left_of_one_is_removed_with_it)
+{
+	struct error err;
+
+	export("web1", "all of it");
+	put_dump("web1", "d1", "half");
+	put_dump("web2", "d1", "half");
+	cr_expect_eq(count_listed(), 1, "it is not listed");
+	cr_expect_eq(exports_remove(paths, "web1", &err), 0);
+	cr_expect_eq(count_all(), 1);
+	cr_expect_eq(exports_remove(paths, "web2+new", &err), 0);
+	cr_expect_eq(count_all(), 0);
+}
+
 Test(exports, half_an_export_is_none)
 {
 	auto_free char *half =
@@ -125,7 +226,7 @@ Test(exports, half_an_export_is_none)
 	cr_assert_eq(fs_mkdirs(half, 0750, &err), 0);
 	list = exports_list(paths, &err);
 	cr_assert_eq(json_array_size(list), 0);
-	cr_assert_eq(exports_remove(paths, "web1.new", &err), 0);
+	cr_assert_eq(exports_remove(paths, "web1", &err), 0);
 	cr_assert_not(fs_exists(half));
-	cr_assert_eq(exports_remove(paths, "web1.new", &err), 0, "again");
+	cr_assert_eq(exports_remove(paths, "web1", &err), 0, "again");
 }

@@ -53,9 +53,16 @@ const struct lu_class lu_backup_prepare = {
 
 /* --- remove --- */
 
+/* An export of it that is being made is not to be removed. */
 static int remove_expand(struct lu *lu, struct error *err)
 {
+	const struct op_backup_remove *op = lu->op;
+	const json_t *inst =
+		config_find(lu->m->config, CONFIG_INSTANCE, op->instance_name);
+
 	(void)err;
+	if (inst != NULL)
+		lu_want(lu, LOCK_INSTANCE, inst_name(inst), true);
 	lu_want_all(lu, LOCK_NODE, false);
 	return 0;
 }
@@ -86,6 +93,19 @@ static WAITS void remove_there(struct lu *lu, const json_t *node,
 			name, node_name(node), err.text);
 }
 
+/* Nodes with a node daemon of ours may have the beginning of an export; others
+ * know no such name. */
+static WAITS void remove_unfinished(struct lu *lu, const struct strv *uuids,
+				    const char *name)
+{
+	auto_free char *unfinished = xprintf("%s+new", name);
+	struct node_result *results;
+	size_t n;
+
+	results = lu_call_nodes(lu, uuids, rpc_export_remove(unfinished), &n);
+	node_results_free(results, n);
+}
+
 static WAITS json_t *remove_exec(struct lu *lu, struct error *err)
 {
 	auto_strv struct strv uuids = {0};
@@ -109,6 +129,7 @@ static WAITS json_t *remove_exec(struct lu *lu, struct error *err)
 		}
 	}
 	node_results_free(results, n);
+	remove_unfinished(lu, &uuids, name);
 	if (known || found)
 		return json_null();
 	error_set(err, ERR_PREREQ, ECODE_NOENT,

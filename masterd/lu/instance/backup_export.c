@@ -37,6 +37,7 @@ struct export
 	bool dark;   /* the helper stopped its disks */
 	bool active; /* we started its disks */
 	bool can_snapshot;
+	bool to_ganetis;   /* the target has a node daemon of Ganeti's */
 	bool began;	   /* there may be files on the target */
 	json_t *snapshots; /* of its disks, or NULL */
 };
@@ -205,19 +206,26 @@ static WAITS int check_zeroing(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* A node daemon of Ganeti's would describe compressed files as others. */
-static WAITS int check_stored(struct lu *lu, struct error *err)
+static WAITS void look_at_target(struct lu *lu)
 {
-	const struct op_backup_export *op = lu->op;
 	struct export *e = export_of(lu);
 	auto_json json_t *node =
 		json_ref(config_get(lu->m->config, CONFIG_NODE, e->target));
+
+	e->to_ganetis = node == NULL || noderpc_is_ganetis(lu->m->rpc, node);
+}
+
+/* A node daemon of Ganeti's would describe compressed files as others. */
+static int check_stored(struct lu *lu, struct error *err)
+{
+	const struct op_backup_export *op = lu->op;
+	const struct export *e = export_of(lu);
 
 	if (op->dump_compress == NULL)
 		return 0;
 	if (transfer_check_tool(lu, op->dump_compress, err) < 0)
 		return -1;
-	if (node != NULL && !noderpc_is_ganetis(lu->m->rpc, node))
+	if (!e->to_ganetis)
 		return 0;
 	return error_set(
 		err, ERR_PREREQ, ECODE_STATE,
@@ -254,6 +262,7 @@ static WAITS int export_check(struct lu *lu, struct error *err)
 				 lu_node_name(lu, e->target));
 	if (inst_check_node(lu, e->target, false, err) < 0)
 		return -1;
+	look_at_target(lu);
 	if (check_stored(lu, err) < 0)
 		return -1;
 	look_for_snapshots(lu);
@@ -375,11 +384,14 @@ static WAITS void deactivate(struct lu *lu)
 	e->active = false;
 }
 
-/* The folder "<instance>.new", in which the files are until all of them
- * exist. */
+/* What the node daemon calls an export before all its files exist.  Ganeti's
+ * has the name that an export of another instance may have. */
 static char *unfinished(struct lu *lu)
 {
-	return xprintf("%s.new", inst_name(export_of(lu)->inst));
+	const struct export *e = export_of(lu);
+
+	return xprintf("%s%s", inst_name(e->inst),
+		       e->to_ganetis ? ".new" : "+new");
 }
 
 static WAITS void drop_unfinished(struct lu *lu)
