@@ -569,7 +569,7 @@ WAITS json_t *noderpc_call_text(struct noderpc *r, const json_t *node,
 	return call_node(r, node, rpc_find(procedure), args, timeout_ms, err);
 }
 
-static bool has_abandoned(const struct noderpc *r, uint64_t task)
+bool noderpc_gave_up(const struct noderpc *r, uint64_t task)
 {
 	const struct noderpc_fanout *f;
 
@@ -581,7 +581,7 @@ static bool has_abandoned(const struct noderpc *r, uint64_t task)
 
 WAITS void noderpc_settle(struct noderpc *r, uint64_t task)
 {
-	while (has_abandoned(r, task) && !task_interrupted())
+	while (noderpc_gave_up(r, task) && !task_interrupted())
 		cond_wait(&r->ended);
 }
 

@@ -95,6 +95,8 @@ WAITS json_t *noderpc_call_text(struct noderpc *r, const json_t *node,
 /* Wait until no call is on its way any more that this task (task_number()) gave
  * up when it was interrupted: each is answered or has taken its time limit. */
 WAITS void noderpc_settle(struct noderpc *r, uint64_t task);
+/* Whether there is such a call. */
+bool noderpc_gave_up(const struct noderpc *r, uint64_t task);
 
 struct node_result {
 	json_t *node;		/* set by the caller, a reference of its own */

@@ -238,6 +238,57 @@ Test(kill, an_export_does_not_forget_an_instance_that_it_did_not_remove)
 	expect(op_named("OP_INSTANCE_REMOVE", "web1"), "success");
 }
 
+static bool runs(size_t node)
+{
+	return table_get(&s.nodes[node].running, "web1") != NULL;
+}
+
+/* Kill a job at ever later moments, also while the node stops the instance. */
+static void expect_runs_again(json_t *(*op)(void))
+{
+	unsigned killed = 0;
+
+	s.nodes[1].stop_ms = 3000;
+	s.nodes[2].stop_ms = 3000;
+	for (int ms = 0; ms < 6000; ms += 100) {
+		uint64_t id = sim_submit(&s, op(), NULL);
+
+		sim_run(&s, ms, NULL, NULL);
+		if (strcmp(kill_job(id), "success") != 0)
+			killed++;
+		sim_run(&s, 60000, NULL, NULL);
+		cr_assert(runs(1) || runs(2), "%d ms", ms);
+	}
+	cr_assert_gt(killed, 20);
+}
+
+static json_t *op_export_web1(void)
+{
+	return op_export("web1");
+}
+
+Test(kill, an_instance_that_an_export_has_stopped_runs_again)
+{
+	expect(op_add("web1", NODE2, true), "success");
+	expect_runs_again(op_export_web1);
+}
+
+/* Else the node would stop the one that was started. */
+Test(kill, what_a_node_still_stops_is_started_after_that)
+{
+	uint64_t id;
+
+	expect(op_add("web1", NODE2, true), "success");
+	s.nodes[1].stop_ms = 20000;
+	id = sim_submit(&s, op_export_web1(), NULL);
+	sim_run(&s, 5000, NULL, NULL);
+	cr_assert_str_eq(kill_job(id), "error");
+	sim_run(&s, 10000, NULL, NULL);
+	cr_assert_not(runs(1));
+	sim_run(&s, 10000, NULL, NULL);
+	cr_assert(runs(1));
+}
+
 /* --- volumes, mirrored disks --- */
 
 static json_t *op_with_volumes(const char *template)
@@ -401,6 +452,21 @@ Test(kill, a_conversion_of_a_running_instance_leaves_no_mirror)
 static json_t *op_move_away(void)
 {
 	return op_move("OP_INSTANCE_MOVE", "web1", NODE3);
+}
+
+static json_t *op_move_somewhere(void)
+{
+	return op_move("OP_INSTANCE_MOVE", "web1", runs(1) ? NODE3 : NODE2);
+}
+
+Test(kill, an_instance_that_a_move_has_stopped_runs_again)
+{
+	json_t *op = op_with_volumes("plain");
+
+	enable_volumes();
+	json_set_bool(op, "start", true);
+	expect(op, "success");
+	expect_runs_again(op_move_somewhere);
 }
 
 static bool makes_the_second(struct sim *sim, void *arg)

@@ -13,12 +13,12 @@
 #include "lib/model/config/config_objects.h"
 #include "lib/model/files/paths.h"
 #include "lib/model/kinds/template.h"
-#include "masterd/failover/recover.h"
 #include "masterd/lu/disks/aftermath.h"
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/disks/lu_helper.h"
 #include "masterd/lu/disks/transfer.h"
 #include "masterd/lu/instance/snapshots.h"
+#include "masterd/lu/instance/start_again.h"
 #include "masterd/lu/parts/lu_balloon.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/parts/lu_resources.h"
@@ -31,7 +31,7 @@ struct export
 	const json_t *inst;
 	const char *source, *target; /* UUIDs */
 	bool was_up;
-	bool stopped; /* we have stopped it */
+	bool stopped; /* it was up, and we have asked to stop it */
 	bool zeroes;  /* its free space, before: */
 	struct helper helper;
 	bool dark;   /* the helper stopped its disks */
@@ -317,12 +317,13 @@ static WAITS int shut_down(struct lu *lu, struct error *err)
 	if (!op->shutdown)
 		return 0;
 	lu_feedback(lu, "Shutting down instance %s", inst_name(e->inst));
-	if (inst_stop(lu, &how, err) < 0)
-		return error_wrap(
-			err, "Could not shutdown instance %s on node %s",
-			inst_name(e->inst), lu_node_name(lu, e->source));
 	e->stopped = e->was_up;
-	return 0;
+	if (inst_stop(lu, &how, err) == 0)
+		return 0;
+	if (err->kind == ERR_EXEC)
+		e->stopped = false; /* the node says so */
+	return error_wrap(err, "Could not shutdown instance %s on node %s",
+			  inst_name(e->inst), lu_node_name(lu, e->source));
 }
 
 /* Start again what the helper has stopped. */
@@ -603,24 +604,6 @@ static WAITS json_t *export_exec(struct lu *lu, struct error *err)
 	return json_make("[b, o]", 1, disks);
 }
 
-/* A killed job makes no node calls, so another job starts what this one has
- * stopped. */
-static WAITS void leave_start(struct lu *lu)
-{
-	const char *name = inst_name(export_of(lu)->inst);
-	struct error err;
-	uint64_t id;
-
-	if (recover_startup(lu->m->queue, name, &id, &err) < 0)
-		lu_warn(lu,
-			"Instance %s stays down, start it with gnt-instance "
-			"startup: %s",
-			name, err.text);
-	else
-		lu_warn(lu, "The job was killed; job %ju starts instance %s",
-			(uintmax_t)id, name);
-}
-
 static WAITS void export_undo(struct lu *lu)
 {
 	struct export *e = export_of(lu);
@@ -633,7 +616,7 @@ static WAITS void export_undo(struct lu *lu)
 		return; /* that other job starts it, too */
 	if (lu->run->killed) {
 		if (e->stopped)
-			leave_start(lu);
+			start_again(lu, inst_name(e->inst));
 		return;
 	}
 	if (light_up(lu, &err) < 0 || start(lu, &err) < 0)

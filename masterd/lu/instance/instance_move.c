@@ -16,6 +16,7 @@
 #include "masterd/lu/disks/transfer.h"
 #include "masterd/lu/group/group.h"
 #include "masterd/lu/instance/instance_move.h"
+#include "masterd/lu/instance/start_again.h"
 #include "masterd/lu/parts/lu_balloon.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/parts/lu_resources.h"
@@ -184,10 +185,13 @@ static WAITS int shut_down(struct lu *lu, struct error *err)
 
 	lu_info(lu, "Shutting down instance %s on source node %s",
 		inst_name(m->inst), lu_node_name(lu, m->source));
+	own(lu)->stopped = is_up(m->inst);
 	rc = inst_stop(lu, &how, err);
-	own(lu)->stopped = rc == 0 && is_up(m->inst);
 	if (rc == 0)
 		return 0;
+	if (err->kind == ERR_EXEC ||
+	    (op->ignore_consistency && !lu->run->killed))
+		own(lu)->stopped = false;
 	if (!op->ignore_consistency || lu->run->killed)
 		return error_wrap(
 			err, "Could not shutdown instance %s on node %s",
@@ -314,15 +318,18 @@ static WAITS json_t *inst_move_exec(struct lu *lu, struct error *err)
 	disks_stop(lu, m->inst, m->source, true, &ignored);
 	if (instance_move_put_primary(lu, err) < 0)
 		return NULL;
-	own(lu)->has_disks = own(lu)->stopped = false;
+	own(lu)->has_disks = false;
+	own(lu)->moved = true;
 	disks_drop_copies(lu, m->inst);
 	lu_balloon_freed(lu, m->source);
 	if (is_up(m->inst) && start(lu, m->target, err) < 0)
 		return NULL;
+	own(lu)->stopped = false;
 	return json_null();
 }
 
-/* Undo: remove the new disks, and start the instance where it ran. */
+/* Undo: remove the new disks, and start the instance where it ran.  One that a
+ * killed job has stopped is started wherever it is at home then. */
 static WAITS void inst_move_undo(struct lu *lu)
 {
 	struct move *m = move_of(lu);
@@ -330,11 +337,14 @@ static WAITS void inst_move_undo(struct lu *lu)
 
 	if (own(lu)->has_disks && lu->run->killed)
 		aftermath_remove_on(lu->m, m->target, own(lu)->disks);
+	if (lu->run->killed && own(lu)->stopped)
+		start_again(lu, inst_name(m->inst));
 	if (lu->run->killed)
 		return;
 	if (own(lu)->has_disks)
 		disks_drop_copies(lu, m->inst);
-	if (own(lu)->stopped && start(lu, m->source, &err) < 0)
+	if (own(lu)->stopped && !own(lu)->moved &&
+	    start(lu, m->source, &err) < 0)
 		lu_warn(lu, "%s", err.text);
 }
 

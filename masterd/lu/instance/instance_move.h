@@ -10,7 +10,8 @@ struct inst_move {
 	struct move base;
 	json_t *disks;	/* as node calls carry them */
 	bool has_disks; /* on the target, not yet the instance's */
-	bool stopped;	/* we have stopped it */
+	bool moved;	/* the target is its primary */
+	bool stopped;	/* it is marked up, and we have asked to stop it */
 };
 
 /* Note new disks on the target and make them: if this master dies, the next one
