@@ -305,6 +305,8 @@ static json_t *do_wipe(struct sim_node *n, const json_t *args)
 {
 	if (n->wiped == NULL)
 		n->wiped = json_deep_copy(args);
+	n->wiped_mib = json_integer_value(json_array_get(args, 1)) +
+		       json_integer_value(json_array_get(args, 2));
 	return good(json_null());
 }
 

@@ -91,6 +91,7 @@ struct sim_node {
 	json_t *disk_says;   /* of each disk's state; NULL: that it is fine */
 	json_t *dimensions;  /* of each disk; NULL: as large as recorded */
 	json_t *wiped;	     /* arguments of the first blockdev_wipe, or NULL */
+	int64_t wiped_mib;   /* where the last one ended */
 	const char *migration; /* how migrations from it are: NULL is
 				* "completed" */
 	bool arrived; /* their instances have arrived, nothing ends that */

@@ -335,6 +335,20 @@ Test(instances, a_disk_grows_and_does_not_shrink)
 		   "(1.5G)");
 }
 
+/* The guest sees all of the last extent of a volume. */
+Test(instances, wiping_ends_where_the_node_says)
+{
+	struct sim_node *n = &s.nodes[1];
+
+	expect(set_cluster("prealloc_wipe_disks", json_true()), "success");
+	n->dimensions = json_make("[I, n]", (json_int_t)100 * 1048576 + 512);
+	expect(op_add("web1", NODE2, true), "success");
+	cr_expect_eq(n->wiped_mib, 100);
+	json_array_set_new(n->dimensions, 0, json_null());
+	expect(op_add("web2", NODE2, true), "success");
+	cr_expect_eq(n->wiped_mib, disk_size("web2", 0));
+}
+
 /* A volume has whole extents, and an earlier growth may have come so far: the
  * guest may use all that is there. */
 Test(instances, growing_wipes_only_what_was_not_there)

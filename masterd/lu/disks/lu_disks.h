@@ -100,7 +100,8 @@ WAITS int disks_stop(struct lu *lu, const json_t *inst, const char *node_uuid,
 WAITS int disks_make_folder(struct lu *lu, const json_t *inst,
 			    const json_t *disk, struct error *err);
 /* Where the cluster wants new space wiped, wipe that of a disk on the primary,
- * from an offset on; elsewhere nothing happens. */
+ * from an offset on up to the end that the node tells; elsewhere nothing
+ * happens. */
 WAITS int disks_wipe_one(struct lu *lu, const json_t *inst, const json_t *disk,
 			 size_t i, int64_t from_mib, struct error *err);
 /* From where on, if it grows then: it is as large as its primary says, rounded

@@ -9,12 +9,27 @@
 
 /* One call wipes a tenth of the disk, at most this many MiB. */
 #define CHUNK_MAX_MIB 1024
+#define MIB (INT64_C(1024) * 1024)
 
 static int64_t chunk_of(int64_t size)
 {
 	int64_t chunk = size / 10 < CHUNK_MAX_MIB ? size / 10 : CHUNK_MAX_MIB;
 
 	return chunk > 0 ? chunk : 1;
+}
+
+/* What the node has may be larger than what is recorded, and the instance sees
+ * all of it. */
+static WAITS int64_t end_of(struct lu *lu, const char *node, const json_t *disk)
+{
+	struct error ignored;
+	auto_json json_t *all = lu_call(
+		lu, node, rpc_blockdev_getdimensions(json_make("[O]", disk)),
+		&ignored);
+	const json_t *bytes = json_array_get(json_array_get(all, 0), 0);
+	int64_t mib = json_integer_value(bytes) / MIB; /* only whole ones */
+
+	return mib > disk_size_mib(disk) ? mib : disk_size_mib(disk);
 }
 
 static WAITS int wipe_range(struct lu *lu, const char *node, const json_t *disk,
@@ -79,13 +94,17 @@ int disks_wipe_one(struct lu *lu, const json_t *inst, const json_t *disk,
 	auto_json json_t *carried = inst_rpc_disk(lu, inst, disk);
 	int rc;
 
-	if (!inst_wipes(lu) || from_mib >= disk_size_mib(disk))
+	if (!inst_wipes(lu))
+		return 0;
+	/* A node daemon of Ganeti's wipes up to the size that it is told. */
+	disk_set_size_mib(carried, end_of(lu, node, carried));
+	if (from_mib >= disk_size_mib(carried))
 		return 0;
 	if (from_mib == 0)
 		lu_info(lu, "* Wiping disk %zu", i);
 	else
 		lu_info(lu, "* Wiping disk %zu (from %jdM to %jdM)", i,
-			(intmax_t)from_mib, (intmax_t)disk_size_mib(disk));
+			(intmax_t)from_mib, (intmax_t)disk_size_mib(carried));
 	disks_pause_mirror(lu, node, carried, true);
 	rc = wipe_range(lu, node, carried, i, from_mib, err);
 	disks_pause_mirror(lu, node, carried, false);
