@@ -331,6 +331,25 @@ Test(mirrors, what_is_in_the_way_of_a_lost_one_stays)
 	expect(op_recreate(), "success");
 }
 
+Test(mirrors, their_volumes_get_the_new_name)
+{
+	json_t *op = op_named("OP_INSTANCE_RENAME", "web1");
+	auto_strv struct strv calls = {0};
+
+	json_t *add = op_mirrored("web1", NODE3);
+
+	json_set_bool(add, "start", false);
+	expect(add, "success");
+	json_set_str(op, "new_name", "web2");
+	json_set_bool(op, "name_check", false);
+	json_set_bool(op, "ip_check", false);
+	s.calls = &calls;
+	expect(op, "success");
+	s.calls = NULL;
+	cr_expect(strv_has(&calls, "blockdev_setinfo " NODE2));
+	cr_expect(strv_has(&calls, "blockdev_setinfo " NODE3));
+}
+
 Test(mirrors, they_run_and_stop_on_both_nodes)
 {
 	expect(op_mirrored("web1", NODE3), "success");

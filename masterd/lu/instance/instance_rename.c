@@ -199,28 +199,69 @@ static WAITS int record(struct lu *lu, struct error *err)
 	return config_commit(lu->m->config, err);
 }
 
-/* Tell the guest; a failure does not undo the rename. */
+/* Storage may keep the name of the instance with a disk. */
+static WAITS void tell_storage(struct lu *lu, const json_t *inst,
+			       const json_t *disk, size_t i)
+{
+	auto_free char *info = xprintf("originstname+%s", inst_name(inst));
+	auto_strv struct strv nodes = {0};
+
+	strv_add(&nodes, inst_primary_node(inst));
+	config_disk_secondaries(disk, inst_primary_node(inst), &nodes);
+	for (size_t k = 0; k < nodes.n; k++) {
+		struct error err;
+		auto_json json_t *done = lu_call(
+			lu, nodes.items[k],
+			rpc_blockdev_setinfo(json_ref(disk), info), &err);
+
+		if (done == NULL)
+			lu_warn(lu,
+				"Could not note the new name with disk %zu on "
+				"node %s, ignoring: %s",
+				i, lu_node_name(lu, nodes.items[k]), err.text);
+	}
+}
+
 static WAITS void tell_guest(struct lu *lu, const json_t *inst)
 {
 	struct rename *r = rename_of(lu);
 	auto_json json_t *done = NULL;
 	struct error err;
 
-	if (json_array_size(inst_disks(inst)) == 0 || *inst_os(inst) == '\0')
+	if (*inst_os(inst) == '\0')
 		return;
-	if (disks_start(lu, inst, NULL, &err) == 0)
-		done = lu_call(
-			lu, inst_primary_node(inst),
-			rpc_instance_run_rename(inst_rpc(lu, inst, NULL, NULL),
-						inst_name(r->inst),
-						lu->common.debug_level),
-			&err);
+	done = lu_call(lu, inst_primary_node(inst),
+		       rpc_instance_run_rename(inst_rpc(lu, inst, NULL, NULL),
+					       inst_name(r->inst),
+					       lu->common.debug_level),
+		       &err);
 	if (done == NULL)
 		lu_warn(lu,
 			"Could not run OS rename script for instance %s on "
 			"node %s (but the instance has been renamed): %s",
 			inst_name(inst),
 			lu_node_name(lu, inst_primary_node(inst)), err.text);
+}
+
+/* Tell those who know the old name; a failure does not undo the rename. */
+static WAITS void tell_others(struct lu *lu, const json_t *inst)
+{
+	auto_json json_t *disks = inst_rpc_disks(lu, inst);
+	size_t n = json_array_size(disks);
+	struct error err;
+
+	if (n == 0)
+		return;
+	if (disks_start(lu, inst, NULL, &err) == 0) {
+		for (size_t i = 0; i < n; i++)
+			tell_storage(lu, inst, json_array_get(disks, i), i);
+		tell_guest(lu, inst);
+	} else {
+		lu_warn(lu,
+			"The disks of instance %s cannot be told its new name "
+			"(but it has been renamed): %s",
+			inst_name(inst), err.text);
+	}
 	disks_stop(lu, inst, NULL, true, &err);
 }
 
@@ -234,7 +275,7 @@ static WAITS json_t *rename_exec(struct lu *lu, struct error *err)
 	inst = lu_instance(lu, r->new_name, err);
 	if (inst == NULL)
 		return NULL;
-	tell_guest(lu, inst);
+	tell_others(lu, inst);
 	return json_string(r->new_name);
 }
 
