@@ -125,6 +125,24 @@ Test(copies, a_node_of_ganetis_keeps_no_compressed_export)
 	cr_expect_null(s.nodes[2].finalized);
 }
 
+/* It is marked down, but runs. */
+Test(copies, a_guest_that_runs_is_exported_from_snapshots)
+{
+	json_t *op = export();
+	auto_strv struct strv calls = {0};
+
+	add();
+	table_put(&s.nodes[1].running, "web1", &s);
+	json_set_bool(op, "shutdown", false);
+	json_object_del(op, "dump_compress");
+	s.calls = &calls;
+	expect(op, "success");
+	s.calls = NULL;
+	cr_expect(strv_has(&calls, "blockdev_snapshot " NODE2));
+	cr_expect_not(strv_has(&calls, "blockdev_shutdown " NODE2));
+	table_remove(&s.nodes[1].running, "web1");
+}
+
 static bool has_begun(struct sim *sim, void *arg)
 {
 	(void)arg;

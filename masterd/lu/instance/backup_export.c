@@ -30,7 +30,8 @@ struct export
 	struct lu lu;
 	const json_t *inst;
 	const char *source, *target; /* UUIDs */
-	bool was_up;
+	bool was_up;		     /* it is marked so */
+	bool runs;		     /* or it runs all the same */
 	bool stopped; /* it was up, and we have asked to stop it */
 	bool zeroes;  /* its free space, before: */
 	struct helper helper;
@@ -128,11 +129,11 @@ static int check_sleep(struct lu *lu, struct error *err)
 	const struct export *e = export_of(lu);
 	bool has_disks = json_array_size(inst_disks(e->inst)) > 0;
 
-	if (op->remove_instance && e->was_up && !op->shutdown)
+	if (op->remove_instance && e->runs && !op->shutdown)
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
 				 "Can not remove instance without shutting it "
 				 "down before");
-	if (op->remove_instance || !e->was_up || !has_disks ||
+	if (op->remove_instance || !e->runs || !has_disks ||
 	    makes_snapshots(lu))
 		return 0;
 	if (!op->shutdown)
@@ -154,7 +155,7 @@ static bool copies_snapshots(struct lu *lu)
 	const struct op_backup_export *op = lu->op;
 
 	return makes_snapshots(lu) && !op->remove_instance &&
-	       export_of(lu)->was_up;
+	       export_of(lu)->runs;
 }
 
 /* A snapshot of a mirror is one of its volume here.  Refuse before anything is
@@ -246,14 +247,30 @@ static WAITS int check_script(struct lu *lu, struct error *err)
 				      err);
 }
 
-static WAITS int export_check(struct lu *lu, struct error *err)
+/* What is marked down may run all the same.  Its node is asked where it would
+ * not be stopped. */
+static WAITS int look_at_guest(struct lu *lu, struct error *err)
 {
 	const struct op_backup_export *op = lu->op;
 	struct export *e = export_of(lu);
 
 	e->was_up = strcmp(inst_admin_state(e->inst), "up") == 0;
+	e->runs = e->was_up;
+	if (e->was_up || op->shutdown)
+		return 0;
+	return inst_is_running(lu, e->inst, NULL, &e->runs, err) < 0
+		       ? lu_not_valid(err)
+		       : 0;
+}
+
+static WAITS int export_check(struct lu *lu, struct error *err)
+{
+	const struct op_backup_export *op = lu->op;
+	struct export *e = export_of(lu);
+
 	if (check_options(op, err) < 0 ||
 	    inst_check_node(lu, e->source, false, err) < 0 ||
+	    look_at_guest(lu, err) < 0 ||
 	    transfer_check_tool(lu, op->compress, err) < 0)
 		return -1;
 	if (node_drained(config_get(lu->m->config, CONFIG_NODE, e->target)))
@@ -369,7 +386,7 @@ static WAITS int activate(struct lu *lu, struct error *err)
 	if (inst_disks_active(e->inst))
 		return 0;
 	lu_feedback(lu, "Activating disks for %s", inst_name(e->inst));
-	e->active = true;
+	e->active = !e->runs;
 	return disks_start(lu, e->inst, NULL, err);
 }
 
