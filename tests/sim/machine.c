@@ -232,6 +232,7 @@ void sim_machine_done(struct sim_node *n)
 	json_decref(n->image);
 	json_decref(n->transfer);
 	json_decref(n->finalized);
+	json_decref(n->described);
 	free(n->ssh_authorized);
 	json_decref(n->verify_says);
 	json_decref(n->disk_says);

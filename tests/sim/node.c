@@ -512,7 +512,9 @@ static json_t *do_clean_up(struct sim_node *n, const json_t *args)
 static json_t *do_finalize(struct sim_node *n, const json_t *args)
 {
 	json_decref(n->finalized);
+	json_decref(n->described);
 	n->finalized = json_deep_copy(json_array_get(args, 0));
+	n->described = json_deep_copy(json_array_get(args, 1));
 	return good(json_null());
 }
 

@@ -125,6 +125,18 @@ Test(copies, a_node_of_ganetis_keeps_no_compressed_export)
 	cr_expect_null(s.nodes[2].finalized);
 }
 
+/* An import makes disks that have room for what was copied. */
+Test(copies, an_export_describes_all_of_a_volume)
+{
+	const json_t *disk;
+
+	add();
+	s.nodes[1].extent_mib = 1000;
+	expect(export(), "success");
+	disk = json_array_get(s.nodes[2].described, 0);
+	cr_expect_eq(json_int(disk, "size", 0), 1000);
+}
+
 /* It is marked down, but runs. */
 Test(copies, a_guest_that_runs_is_exported_from_snapshots)
 {

@@ -465,8 +465,24 @@ static WAITS int bring_disk(struct lu *lu, const json_t *carried, size_t i,
 	return transfer_run(lu, &t, err);
 }
 
+/* The disks as an import has to make them, to be freed: what was copied may be
+ * larger than recorded, as volumes have whole extents, and the instance may use
+ * all of it. */
+static WAITS json_t *described_disks(struct lu *lu, const json_t *carried)
+{
+	const struct export *e = export_of(lu);
+	json_t *disks = json_deep_copy(json_get(carried, "disks_info"));
+	auto_json json_t *sizes = disks_real_sizes(
+		lu, e->source, e->snapshots != NULL ? e->snapshots : disks);
+
+	for (size_t i = 0; i < json_array_size(disks); i++)
+		disk_set_size_mib(json_array_get(disks, i),
+				  json_integer_value(json_array_get(sizes, i)));
+	return disks;
+}
+
 static WAITS int finalize(struct lu *lu, const json_t *carried,
-			  struct error *err)
+			  const json_t *disks, struct error *err)
 {
 	struct export *e = export_of(lu);
 	const char *stored = stored_by(lu->op);
@@ -478,9 +494,7 @@ static WAITS int finalize(struct lu *lu, const json_t *carried,
 	lu_feedback(lu, "Finalizing export on %s", lu_node_name(lu, e->target));
 	done = lu_call(
 		lu, e->target,
-		rpc_finalize_export(json_ref(described),
-				    json_ref(json_get(carried, "disks_info"))),
-		err);
+		rpc_finalize_export(json_ref(described), json_ref(disks)), err);
 	if (done != NULL)
 		return 0;
 	return error_wrap(err,
@@ -494,6 +508,8 @@ static WAITS int bring_all(struct lu *lu, struct error *err)
 	struct export *e = export_of(lu);
 	auto_json json_t *carried = inst_rpc(lu, e->inst, NULL, NULL);
 	size_t n = json_array_size(json_get(carried, "disks_info"));
+	auto_json json_t *disks =
+		n > 0 ? described_disks(lu, carried) : json_array();
 
 	drop_unfinished(lu); /* left by an interrupted export */
 	e->began = true;
@@ -503,7 +519,8 @@ static WAITS int bring_all(struct lu *lu, struct error *err)
 					  "Export failed, errors in disk "
 					  "export: disk(s) %zu",
 					  i);
-	if (lu_check_killed(lu, err) < 0 || finalize(lu, carried, err) < 0)
+	if (lu_check_killed(lu, err) < 0 ||
+	    finalize(lu, carried, disks, err) < 0)
 		return -1;
 	e->began = false;
 	return 0;
