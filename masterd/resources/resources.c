@@ -132,7 +132,8 @@ int64_t resources_spindle_use(const struct config *c, const char *node_uuid)
 		auto_json json_t *be =
 			params_fill_be(config_cluster(c), inst_beparams(inst));
 
-		sum += be_spindle_use(be);
+		if (template_is_on_volumes(config_instance_template(c, inst)))
+			sum += be_spindle_use(be);
 	}
 	return sum;
 }

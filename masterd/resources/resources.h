@@ -56,8 +56,8 @@ int64_t resources_mem_promise(const struct node_memory *m);
 int64_t resources_mem_available(const struct node_memory *m);
 int64_t resources_mem_guarantee(const struct node_memory *m);
 
-/* What the instances of the node, primary and secondary, book of its
- * spindles. */
+/* What the instances of the node, primary and secondary, book of its spindles:
+ * those on volumes, as planners count them. */
 int64_t resources_spindle_use(const struct config *c, const char *node_uuid);
 
 struct node_disk {

@@ -98,6 +98,55 @@ Test(mirrors, metadata_can_have_a_volume_group_of_its_own)
 	cr_expect_str_eq(group_of_child("web1", 1), "metas");
 }
 
+static json_t *op_spindle_ratio(double ratio)
+{
+	return json_make("{s:s, s:{s:f}}", "OP_ID", "OP_CLUSTER_SET_PARAMS",
+			 "ipolicy", "spindle-ratio", ratio);
+}
+
+static json_t *with_spindle_use(json_t *op, int spindles)
+{
+	json_object_set_new(op, "beparams",
+			    json_make("{s:i}", "spindle_use", spindles));
+	return op;
+}
+
+Test(mirrors, spindles_of_both_nodes_are_used_by_volumes_alone)
+{
+	json_t *other = op_mirrored("web4", NODE3);
+
+	expect(op_spindle_ratio(2), "success");
+	expect(op_add("web1", NODE2, true), "success");
+	expect(with_spindle_use(op_add("web2", NODE2, true), 3), "success");
+	expect(with_spindle_use(op_mirrored("web3", NODE3), 2), "success");
+	expect(op_mirrored("web4", s.nodes[0].name),
+	       "Not enough spindles on node " NODE2);
+	json_set_str(other, "pnode", s.nodes[0].name);
+	expect(other, "Not enough spindles on node " NODE3);
+	expect(op_add("web5", NODE2, true), "success");
+}
+
+static json_t *op_use_spindles(const char *name, int spindles)
+{
+	return with_spindle_use(op_named("OP_INSTANCE_SET_PARAMS", name),
+				spindles);
+}
+
+Test(mirrors, more_spindles_are_looked_for_on_both_nodes)
+{
+	json_t *other = op_mirrored("web2", NODE3);
+
+	expect(op_spindle_ratio(4), "success");
+	expect(op_mirrored("web1", NODE3), "success");
+	json_set_str(other, "pnode", s.nodes[0].name);
+	expect(with_spindle_use(other, 2), "success");
+	expect(op_use_spindles("web1", 2), "success");
+	expect(op_use_spindles("web1", 3),
+	       "Not enough spindles on node " NODE3);
+	expect(op_add("web3", NODE2, true), "success");
+	expect(op_use_spindles("web3", 9), "success");
+}
+
 /* Where it can go depends on the room on the nodes. */
 Test(mirrors, an_evacuation_tells_the_allocator_the_room_for_them)
 {

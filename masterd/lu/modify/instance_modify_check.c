@@ -139,6 +139,24 @@ static WAITS int check_memory(struct lu *lu, struct error *err)
 		       : check_reserve(lu, why, err);
 }
 
+/* The template it will have: without disks it is diskless. */
+static const char *template_after(struct lu *lu, const struct modify *m)
+{
+	const json_t *first = json_array_get(m->disks, 0);
+
+	return first == NULL ? "diskless"
+			     : disk_dev_type_or(
+				       first, config_instance_template(
+						      lu->m->config, m->inst));
+}
+
+static int64_t more_spindles(struct lu *lu, const struct modify *m)
+{
+	return lu_spindles(template_after(lu, m), m->after_be) -
+	       lu_spindles(config_instance_template(lu->m->config, m->inst),
+			   m->before_be);
+}
+
 /* Only additional resources: CPUs count fully for an instance that comes back
  * from being offline, which has given them up; its disks were kept. */
 static int check_ratios(struct lu *lu, struct error *err)
@@ -146,14 +164,21 @@ static int check_ratios(struct lu *lu, struct error *err)
 	const struct op_instance_set_params *op = lu->op;
 	struct modify *m = modify_of(lu);
 	auto_free char *why = xprintf("instance %s", inst_name(m->inst));
+	auto_strv struct strv secondaries = {0};
 
 	if (op->ignore_ipolicy)
 		return 0;
-	return lu_check_ratios(lu, inst_primary_node(m->inst), why,
-			       wanted(m, "vcpus") - booked(m, "vcpus"),
-			       be_spindle_use(m->after_be) -
-				       be_spindle_use(m->before_be),
-			       err);
+	config_instance_secondaries(lu->m->config, m->inst, &secondaries);
+	return lu_check_ratios(
+		lu,
+		&(struct ratio_need){
+			.primary = inst_primary_node(m->inst),
+			.secondary =
+				secondaries.n > 0 ? secondaries.items[0] : NULL,
+			.reason = why,
+			.vcpus = wanted(m, "vcpus") - booked(m, "vcpus"),
+			.spindles = more_spindles(lu, m)},
+		err);
 }
 
 static int check_capacity(struct lu *lu, struct error *err)
@@ -195,17 +220,6 @@ static WAITS int check_space(struct lu *lu, struct error *err)
 			      resources_disk_sum(m->disks, template) -
 				      resources_disk_sum(before, template),
 			      err);
-}
-
-/* The template it will have: without disks it is diskless. */
-static const char *template_after(struct lu *lu, const struct modify *m)
-{
-	const json_t *first = json_array_get(m->disks, 0);
-
-	return first == NULL ? "diskless"
-			     : disk_dev_type_or(
-				       first, config_instance_template(
-						      lu->m->config, m->inst));
 }
 
 static int check_policy(struct lu *lu, struct error *err)

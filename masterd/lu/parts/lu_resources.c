@@ -7,6 +7,7 @@
 
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/resources/resources.h"
@@ -123,59 +124,67 @@ static json_t *policy_of(struct lu *lu, const json_t *node)
 		config_get(c, CONFIG_GROUP, node_group(node)));
 }
 
-static int check_cpus(struct lu *lu, const char *node_uuid, const char *reason,
-		      double ratio, int64_t vcpus, struct error *err)
+static int check_cpus(struct lu *lu, const struct ratio_need *need,
+		      struct error *err)
 {
+	auto_json json_t *policy = policy_of(
+		lu, config_get(lu->m->config, CONFIG_NODE, need->primary));
+	double ratio = ipolicy_vcpu_ratio_or(policy, 1.0), left;
 	struct node_memory mem;
-	double left;
 
-	resources_memory(lu->m->config, node_uuid, NULL, &mem);
+	resources_memory(lu->m->config, need->primary, NULL, &mem);
 	left = (double)mem.cpu_total * ratio - (double)mem.cpu_node -
 	       (double)mem.vcpus;
-	if (!mem.recorded || left >= (double)vcpus)
+	if (!mem.recorded || left >= (double)need->vcpus)
 		return 0;
 	return error_set(err, ERR_PREREQ, ECODE_NORES,
 			 "Not enough CPUs on node %s for %s: needed %jd "
 			 "virtual CPUs, available %.0f at a ratio of %g",
-			 lu_node_name(lu, node_uuid), reason, (intmax_t)vcpus,
-			 left > 0 ? left : 0, ratio);
+			 lu_node_name(lu, need->primary), need->reason,
+			 (intmax_t)need->vcpus, left > 0 ? left : 0, ratio);
 }
 
-static int check_spindles(struct lu *lu, const json_t *node, const char *reason,
-			  double ratio, int64_t spindles, struct error *err)
+static int check_spindles(struct lu *lu, const char *node_uuid,
+			  const struct ratio_need *need, struct error *err)
 {
 	const struct config *c = lu->m->config;
-	const char *uuid = node_uuid(node);
+	const json_t *node = config_get(c, CONFIG_NODE, node_uuid);
+	auto_json json_t *policy = policy_of(lu, node);
+	double ratio = ipolicy_spindle_ratio_or(policy, 1.0), left;
 	auto_json json_t *nd = params_fill_nd(
 		config_cluster(c),
 		config_get(c, CONFIG_GROUP, node_group(node)), node);
-	double left = (double)nd_spindle_count(nd) * ratio -
-		      (double)resources_spindle_use(c, uuid);
 
-	if (nd_exclusive_storage(nd) || left >= (double)spindles)
+	if (nd_exclusive_storage(nd))
+		return 0;
+	left = (double)nd_spindle_count(nd) * ratio -
+	       (double)resources_spindle_use(c, node_uuid);
+	if (left >= (double)need->spindles)
 		return 0;
 	return error_set(err, ERR_PREREQ, ECODE_NORES,
 			 "Not enough spindles on node %s for %s: needed %jd, "
 			 "available %.0f at a ratio of %g",
-			 lu_node_name(lu, uuid), reason, (intmax_t)spindles,
-			 left > 0 ? left : 0, ratio);
+			 lu_node_name(lu, node_uuid), need->reason,
+			 (intmax_t)need->spindles, left > 0 ? left : 0, ratio);
 }
 
-int lu_check_ratios(struct lu *lu, const char *node_uuid, const char *reason,
-		    int64_t vcpus, int64_t spindles, struct error *err)
+int64_t lu_spindles(const char *template, const json_t *filled_be)
 {
-	const json_t *node = config_get(lu->m->config, CONFIG_NODE, node_uuid);
-	auto_json json_t *policy = policy_of(lu, node);
+	return template_is_on_volumes(template) ? be_spindle_use(filled_be) : 0;
+}
 
-	if (vcpus > 0 &&
-	    check_cpus(lu, node_uuid, reason,
-		       ipolicy_vcpu_ratio_or(policy, 1.0), vcpus, err) < 0)
+int lu_check_ratios(struct lu *lu, const struct ratio_need *need,
+		    struct error *err)
+{
+	if (need->vcpus > 0 && check_cpus(lu, need, err) < 0)
 		return -1;
-	return spindles > 0
-		       ? check_spindles(lu, node, reason,
-					ipolicy_spindle_ratio_or(policy, 1.0),
-					spindles, err)
-		       : 0;
+	if (need->spindles <= 0)
+		return 0;
+	if (check_spindles(lu, need->primary, need, err) < 0)
+		return -1;
+	return need->secondary == NULL
+		       ? 0
+		       : check_spindles(lu, need->secondary, need, err);
 }
 
 /* --- booking --- */

@@ -39,12 +39,23 @@ int lu_check_reserve(struct lu *lu, const char *secondary, const char *primary,
 WAITS int lu_check_space(struct lu *lu, const char *node_uuid,
 			 const char *template, int64_t mib, struct error *err);
 
-/* The policy's ratios in the node's group, for more virtual CPUs and more
- * spindle use: ERR_PREREQ/ECODE_NORES "Not enough CPUs on node ...".  CPUs are
- * not checked where nothing is recorded, nor spindles where they are counted as
- * storage. */
-int lu_check_ratios(struct lu *lu, const char *node_uuid, const char *reason,
-		    int64_t vcpus, int64_t spindles, struct error *err);
+/* More that an instance books of its nodes than it does now. */
+struct ratio_need {
+	const char *primary, *secondary; /* UUIDs; secondary may be NULL */
+	const char *reason;		 /* "creating instance web1" */
+	int64_t vcpus;			 /* of the primary */
+	int64_t spindles;		 /* of both */
+};
+
+/* The spindles of its nodes that an instance with these (filled) parameters
+ * books: none without disks on volumes. */
+int64_t lu_spindles(const char *template, const json_t *filled_be);
+
+/* The policy's ratios in the groups of the nodes: ERR_PREREQ/ECODE_NORES "Not
+ * enough CPUs on node ...".  CPUs are not checked where nothing is recorded,
+ * nor spindles where they are counted as storage. */
+int lu_check_ratios(struct lu *lu, const struct ratio_need *need,
+		    struct error *err);
 
 /* Book the resources (BOOK_*) on the node for the instance until the job ends;
  * then the lock of the node's resources can be released.  A dry run books

@@ -216,15 +216,22 @@ static WAITS int check_space(struct lu *lu, const struct inst_spec *s,
 }
 
 static int check_ratios(struct lu *lu, const struct op_instance_create *op,
-			const struct inst_spec *s, const char *pnode,
-			struct error *err)
+			const struct inst_spec *s,
+			const struct inst_nodes *nodes, struct error *err)
 {
 	auto_free char *why = xprintf("creating instance %s", s->name);
 
 	if (op->ignore_ipolicy)
 		return 0;
-	return lu_check_ratios(lu, pnode, why, be_vcpus(s->filled_be),
-			       be_spindle_use(s->filled_be), err);
+	return lu_check_ratios(
+		lu,
+		&(struct ratio_need){
+			.primary = nodes->primary,
+			.secondary = nodes->secondary,
+			.reason = why,
+			.vcpus = be_vcpus(s->filled_be),
+			.spindles = lu_spindles(s->template, s->filled_be)},
+		err);
 }
 
 int instance_place_check_capacity(struct lu *lu,
@@ -321,7 +328,7 @@ int instance_place_check_room(struct lu *lu,
 		return -1;
 	if (check_memory(lu, op, s, primary, err) < 0 ||
 	    check_reserve(lu, op, s, nodes, err) < 0 ||
-	    check_ratios(lu, op, s, primary, err) < 0)
+	    check_ratios(lu, op, s, nodes, err) < 0)
 		return -1;
 	return instance_place_check_capacity(lu, op, s, nodes, err);
 }
