@@ -111,6 +111,21 @@ static json_t *do_disk_shutdown(struct sim_node *n, const json_t *args)
 	return good(json_null());
 }
 
+static json_t *do_needs_activation(struct sim_node *n, const json_t *args)
+{
+	json_t *found = json_array();
+	const json_t *disk;
+	size_t i;
+
+	json_array_foreach (json_array_get(args, 0), i, disk) {
+		const char *uuid = json_str(disk, "uuid", "");
+
+		if (table_get(&n->devices, uuid) == NULL)
+			json_array_append_new(found, json_string(uuid));
+	}
+	return good(found);
+}
+
 static json_t *do_disk_assemble(struct sim_node *n, const json_t *args)
 {
 	auto_free char *file = file_of(n, args);
@@ -164,12 +179,13 @@ static void add_volume(const char *path, void *value, void *arg)
 {
 	struct volumes *v = arg;
 	size_t len = strlen(v->n->uuid);
+	bool online = v->n->volumes_online;
 
 	(void)value;
 	if (!str_starts(path, v->n->uuid) || path[len] != ':')
 		return;
 	json_object_set_new(v->found, path + len + 1,
-			    json_make("[s, b, b]", "64.00", 0, 0));
+			    json_make("[s, b, b]", "64.00", 0, (int)online));
 }
 
 /* Volumes of the group whose names have no group in this simulation. */
@@ -594,6 +610,7 @@ static const struct {
 	{"blockdev_getmirrorstatus_multi", do_mirror_statuses},
 	{"blockdev_getdimensions", do_dimensions},
 	{"drbd_advice", do_advice},
+	{"drbd_needs_activation", do_needs_activation},
 	{"drbd_attach_net", do_attach_net},
 	{"instance_mirror_start", do_mirror_start},
 	{"instance_mirror_status", do_mirror_ready},

@@ -96,11 +96,12 @@ struct sim_node {
 				* "completed" */
 	bool arrived; /* their instances have arrived, nothing ends that */
 	const char *lose_answer; /* procedure whose next answer gets lost */
-	const char *uses;   /* which disk instances use: "this", "other" (also
-			     * NULL), "unknown" */
-	const char *copies; /* how their copies are: NULL is "ready" */
-	int extent_mib;	    /* its volumes are made of such; 0: unknown */
-	json_t *volumes;    /* what it answers about them; NULL: none */
+	const char *uses;    /* which disk instances use: "this", "other" (also
+			      * NULL), "unknown" */
+	const char *copies;  /* how their copies are: NULL is "ready" */
+	int extent_mib;	     /* its volumes are made of such; 0: unknown */
+	json_t *volumes;     /* what it answers about them; NULL: none */
+	bool volumes_online; /* as lv_list has them */
 	/* Its certificates, and those that are staged: numbers, 0 for none. */
 	unsigned server, client, new_server, new_client;
 	bool trusts_both;

@@ -5,8 +5,11 @@
 #include <string.h>
 
 #include "lib/base/array.h"
+#include "lib/base/clock.h"
 #include "lib/json/json.h"
 #include "masterd/config/config.h"
+#include "queue/jobs/job.h"
+#include "queue/queue.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"
 #include "tests/sim/planned.h"
@@ -96,6 +99,79 @@ Test(mirrors, metadata_can_have_a_volume_group_of_its_own)
 	expect(op, "success");
 	cr_expect_str_eq(group_of_child("web1", 0), "xenvg");
 	cr_expect_str_eq(group_of_child("web1", 1), "metas");
+}
+
+/* The result of OP_GROUP_VERIFY_DISKS, to be freed; how long it took. */
+static json_t *verify_disks(int64_t *ret_ms)
+{
+	int64_t begin_us = clock_mono_us();
+	uint64_t id = sim_submit(&s,
+				 json_make("{s:s, s:s}", "OP_ID",
+					   "OP_GROUP_VERIFY_DISKS",
+					   "group_name", "default"),
+				 NULL);
+	const struct job *j;
+	struct error err;
+
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	*ret_ms = (clock_mono_us() - begin_us) / 1000;
+	j = queue_job(s.master->queue, id);
+	return json_parse(j->ops[0].result, strlen(j->ops[0].result), &err);
+}
+
+static void make_three(void)
+{
+	expect(op_mirrored("web1", NODE3), "success");
+	expect(op_mirrored("web2", NODE3), "success");
+	expect(op_mirrored("web3", NODE3), "success");
+	s.nodes[1].volumes_online = s.nodes[2].volumes_online = true;
+}
+
+Test(mirrors, those_that_are_not_active_are_found)
+{
+	auto_json json_t *none = NULL, *found = NULL, *wanted = NULL;
+	int64_t ms;
+
+	make_three();
+	none = verify_disks(&ms);
+	wanted = json_make("[{}, [], {}]");
+	cr_expect(json_equal(none, wanted));
+	table_remove(&s.nodes[2].devices,
+		     json_str(disk("web2", 1), "uuid", ""));
+	found = verify_disks(&ms);
+	cr_expect_eq(json_array_size(json_array_get(found, 1)), 1);
+	cr_expect(json_array_has_str(json_array_get(found, 1), "web2"));
+}
+
+Test(mirrors, nodes_that_hang_are_looked_at_together_and_not_for_long)
+{
+	auto_json json_t *found = NULL;
+	const json_t *errors;
+	int64_t ms;
+
+	make_three();
+	s.nodes[1].slow = s.nodes[2].slow = "drbd_needs_activation";
+	found = verify_disks(&ms);
+	errors = json_array_get(found, 0);
+	cr_expect_not_null(json_get(errors, s.nodes[1].uuid));
+	cr_expect_not_null(json_get(errors, s.nodes[2].uuid));
+	cr_expect_lt(ms, 15000);
+}
+
+Test(mirrors, a_node_that_lists_no_volumes_is_not_asked_about_mirrors)
+{
+	auto_strv struct strv calls = {0};
+	auto_json json_t *found = NULL;
+	int64_t ms;
+
+	make_three();
+	s.nodes[2].fail_on = "lv_list";
+	s.calls = &calls;
+	found = verify_disks(&ms);
+	s.calls = NULL;
+	cr_expect_not_null(json_get(json_array_get(found, 0), s.nodes[2].uuid));
+	cr_expect(strv_has(&calls, "drbd_needs_activation " NODE2));
+	cr_expect_not(strv_has(&calls, "drbd_needs_activation " NODE3));
 }
 
 static json_t *op_spindle_ratio(double ratio)

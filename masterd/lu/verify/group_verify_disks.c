@@ -4,6 +4,9 @@
  * activate], {instance: [[node UUID, "vg/volume"], ...]}]; files have no such
  * states, so only plain and mirrored disks are looked at.
  *
+ * All nodes are asked at the same time, once about volumes and once about
+ * mirrors, so that a node that hangs costs one time limit for all instances.
+ *
  * Of the instances' locks it takes those that are free, and leaves the other
  * instances out: the watcher runs it every few minutes, and a long job on one
  * instance must hold up neither it nor, behind it, everybody else. */
@@ -23,7 +26,8 @@ struct verify_disks {
 	struct lu lu;
 	struct strv nodes; /* UUIDs that have volumes in question */
 	json_t *volumes;   /* {node: {"vg/volume": instance's name}} */
-	json_t *mirrored;  /* {node: [instance's UUID, ...]} */
+	json_t *mirrors;   /* {node: [disk as in node calls, ...]} */
+	json_t *owners;	   /* {mirror's UUID: instance's name} */
 	json_t *errors, *inactive, *missing;
 };
 
@@ -67,20 +71,20 @@ static int verify_expand(struct lu *lu, struct error *err)
 
 /* --- what there should be --- */
 
-static void add_mirrored(struct verify_disks *v, const json_t *inst,
-			 const json_t *disk)
+static void add_mirror(struct lu *lu, const json_t *inst, const json_t *disk)
 {
 	const json_t *id = disk_logical_id(disk);
-	const char *uuid = inst_uuid(inst);
+	struct verify_disks *v = verify_of(lu);
 
 	if (!template_is_pair(disk_dev_type(disk)))
 		return;
+	json_set_str(v->owners, disk_uuid(disk), inst_name(inst));
 	for (size_t n = 0; n < 2; n++) {
 		const char *node = json_string_value(json_array_get(id, n));
-		json_t *list = volumes_member(v->mirrored, node, json_array());
 
-		if (!json_array_has_str(list, uuid))
-			json_array_append_new(list, json_string(uuid));
+		json_array_append_new(
+			volumes_member(v->mirrors, node, json_array()),
+			inst_rpc_disk(lu, inst, disk));
 	}
 }
 
@@ -102,7 +106,7 @@ static void collect(struct lu *lu, const char *group)
 			const json_t *disk = json_array_get(disks, i);
 
 			volumes_add(verify_of(lu)->volumes, inst, disk);
-			add_mirrored(verify_of(lu), inst, disk);
+			add_mirror(lu, inst, disk);
 		}
 	}
 	json_object_foreach (verify_of(lu)->volumes, uuid, inst)
@@ -157,31 +161,43 @@ static WAITS void look_at_volumes(struct lu *lu)
 	node_results_free(results, v->nodes.n);
 }
 
-/* Tell the node which of an instance's mirrors it has to reconnect. */
+static void note_broken(struct verify_disks *v, const struct node_result *r)
+{
+	json_t *uuid;
+	size_t i;
+
+	if (r->payload == NULL && !r->offline)
+		json_set_str(v->errors, node_uuid(r->node), r->err->text);
+	json_array_foreach (r->payload, i, uuid) {
+		const char *name =
+			json_str(v->owners, json_string_value(uuid), NULL);
+
+		if (name != NULL)
+			note_inactive(v, name);
+	}
+}
+
+/* Which mirrors have to be reconnected.  A node that could not list its volumes
+ * is not asked again. */
 static WAITS void look_at_mirrors(struct lu *lu)
 {
 	struct verify_disks *v = verify_of(lu);
-	const char *node, *uuid;
-	json_t *list;
+	size_t most = json_object_size(v->mirrors), n = 0;
+	struct node_result *results = node_results_new(most);
+	const char *node;
+	json_t *disks;
 
-	json_object_foreach (v->mirrored, node, list)
-		for (size_t i = 0; i < json_array_size(list); i++) {
-			const json_t *inst;
-			auto_json json_t *answer = NULL;
-			struct error err;
-
-			uuid = json_string_value(json_array_get(list, i));
-			inst = lu_keep(lu, config_get(lu->m->config,
-						      CONFIG_INSTANCE, uuid));
-			answer = lu_call(lu, node,
-					 rpc_drbd_needs_activation(
-						 inst_rpc_disks(lu, inst)),
-					 &err);
-			if (answer == NULL)
-				json_set_str(v->errors, node, err.text);
-			else if (json_array_size(answer) > 0)
-				note_inactive(v, inst_name(inst));
-		}
+	json_object_foreach (v->mirrors, node, disks) {
+		if (json_get(v->errors, node) != NULL)
+			continue;
+		results[n].node =
+			json_ref(config_get(lu->m->config, CONFIG_NODE, node));
+		results[n++].own = rpc_drbd_needs_activation(json_ref(disks));
+	}
+	noderpc_look_each(lu->m->rpc, results, n);
+	for (size_t i = 0; i < n; i++)
+		note_broken(v, &results[i]);
+	node_results_free(results, most);
 }
 
 static WAITS json_t *verify_exec(struct lu *lu, struct error *err)
@@ -193,7 +209,8 @@ static WAITS json_t *verify_exec(struct lu *lu, struct error *err)
 	if (group == NULL)
 		return NULL;
 	v->volumes = json_object();
-	v->mirrored = json_object();
+	v->mirrors = json_object();
+	v->owners = json_object();
 	v->errors = json_object();
 	v->inactive = json_array();
 	v->missing = json_object();
@@ -207,8 +224,8 @@ static WAITS json_t *verify_exec(struct lu *lu, struct error *err)
 static void verify_done(struct lu *lu)
 {
 	struct verify_disks *v = verify_of(lu);
-	json_t *const owned[] = {v->volumes, v->mirrored, v->errors,
-				 v->inactive, v->missing};
+	json_t *const owned[] = {v->volumes, v->mirrors,  v->owners,
+				 v->errors,  v->inactive, v->missing};
 
 	strv_done(&v->nodes);
 	for (size_t i = 0; i < ARRAY_SIZE(owned); i++)
