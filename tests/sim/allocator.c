@@ -6,37 +6,69 @@
 #include "lib/json/json.h"
 #include "tests/sim/sim.h"
 
-/* The plan of an evacuation: each instance migrates to any of the nodes that is
- * not its own; without one it cannot move. */
-static json_t *evacuation(const json_t *message, const json_t *names,
-			  const char **found, size_t n_found)
+static const json_t *told_instance(const json_t *message, const char *name)
+{
+	return json_get(json_get(message, "instances"), name);
+}
+
+/* One of the nodes that is not the instance's; NULL. */
+static const char *elsewhere(const json_t *inst, const char *const *found,
+			     size_t n_found)
+{
+	for (size_t k = n_found; k > 0; k--)
+		if (!json_array_has_str(json_get(inst, "nodes"), found[k - 1]))
+			return found[k - 1];
+	return NULL;
+}
+
+static json_t *migration(const char *name, const char *to)
+{
+	return json_make("{s:s, s:s, s:s*, s:b}", "OP_ID",
+			 "OP_INSTANCE_MIGRATE", "instance_name", name,
+			 "target_node", to, "allow_failover", 1);
+}
+
+/* How it leaves its primary node, or with this mode its secondary: mirrors go
+ * from one to the other, what is on shared storage to the node `to`. */
+static json_t *departure(const char *mode, const json_t *inst, const char *name,
+			 const char *to)
+{
+	bool mirrored = str_eq(json_str(inst, "disk_template", ""), "drbd");
+
+	if (mirrored && str_eq(mode, "secondary-only"))
+		return json_make("{s:s, s:s, s:s, s:s}", "OP_ID",
+				 "OP_INSTANCE_REPLACE_DISKS", "instance_name",
+				 name, "mode", "replace_new_secondary",
+				 "remote_node", to);
+	return migration(name,
+			 mirrored && str_eq(mode, "primary-only") ? NULL : to);
+}
+
+/* The plan of an evacuation; without a node to go to an instance fails. */
+static json_t *evacuation(const json_t *message, const json_t *request,
+			  const char *const *found, size_t n_found)
 {
 	json_t *moved = json_array(), *failed = json_array();
-	json_t *jobs = json_array(), *name;
+	json_t *jobs = json_array(), *item;
 	size_t i;
 
-	json_array_foreach (names, i, name) {
-		const json_t *inst = json_get(json_get(message, "instances"),
-					      json_string_value(name));
-		const char *own = json_string_value(
-			json_array_get(json_get(inst, "nodes"), 0));
-		const char *to = NULL;
+	json_array_foreach (json_get(request, "instances"), i, item) {
+		const char *name = json_string_value(item);
+		const json_t *inst = told_instance(message, name);
+		const char *to = elsewhere(inst, found, n_found);
 
-		for (size_t k = 0; k < n_found; k++)
-			if (!str_eq(found[k], own))
-				to = found[k];
 		if (to == NULL) {
 			json_array_append_new(
-				failed, json_make("[O, s]", name, "no node"));
+				failed, json_make("[s, s]", name, "no node"));
 			continue;
 		}
 		json_array_append_new(
-			moved, json_make("[O, s, [s]]", name, "default", to));
+			moved, json_make("[s, s, [s]]", name, "default", to));
 		json_array_append_new(
 			jobs,
-			json_make("[{s:s, s:O, s:s, s:b}]", "OP_ID",
-				  "OP_INSTANCE_MIGRATE", "instance_name", name,
-				  "target_node", to, "allow_failover", 1));
+			json_make("[o]",
+				  departure(json_str(request, "evac_mode", ""),
+					    inst, name, to)));
 	}
 	return json_make("{s:b, s:s, s:[o, o, o]}", "success", 1, "info", "",
 			 "result", moved, failed, jobs);
@@ -103,18 +135,14 @@ static bool is_target(const json_t *request, const char *name,
 	       json_array_has_str(groups, json_str(node, "group", ""));
 }
 
-/* The node that cannot be meant: the one that is left, or the primary of the
- * instance that gets a secondary. */
-static const char *not_here(const json_t *message, const json_t *request)
+/* Whether it is the instance's already that gets another node. */
+static bool is_here(const json_t *message, const json_t *request,
+		    const char *name)
 {
-	const json_t *inst = json_get(json_get(message, "instances"),
-				      json_str(request, "name", ""));
-	bool secondary =
-		str_eq(json_str(request, "type", ""), "allocate-secondary");
-	const json_t *nodes = secondary ? json_get(inst, "nodes")
-					: json_get(request, "relocate_from");
+	const json_t *inst =
+		told_instance(message, json_str(request, "name", ""));
 
-	return json_string_value(json_array_get(nodes, 0));
+	return json_array_has_str(json_get(inst, "nodes"), name);
 }
 
 json_t *sim_iallocator(struct sim_node *n, const json_t *args)
@@ -123,7 +151,6 @@ json_t *sim_iallocator(struct sim_node *n, const json_t *args)
 	struct error err;
 	auto_json json_t *message = json_parse(text, strlen(text), &err);
 	const json_t *request = json_get(message, "request");
-	const char *not_this = not_here(message, request);
 	auto_free char *answer = NULL;
 	auto_json json_t *reply = NULL;
 	const char *found[SIM_NODES_MAX], *name;
@@ -138,13 +165,13 @@ json_t *sim_iallocator(struct sim_node *n, const json_t *args)
 			     node)
 		if (!json_bool(node, "offline", false) &&
 		    !json_bool(node, "drained", false) &&
-		    !str_eq(name, not_this) && has_networks(message, node) &&
+		    !is_here(message, request, name) &&
+		    has_networks(message, node) &&
 		    is_target(request, name, node))
 			found[n_found++] = name;
 	if (json_get(request, "target_groups") != NULL ||
 	    str_eq(json_str(request, "type", ""), "node-evacuate"))
-		reply = evacuation(message, json_get(request, "instances"),
-				   found, n_found);
+		reply = evacuation(message, request, found, n_found);
 	else if (n_found == 0)
 		reply = json_make("{s:b, s:s, s:[]}", "success", 0, "info",
 				  "no node is left", "result");

@@ -223,6 +223,58 @@ Test(mirrors, more_spindles_are_looked_for_on_both_nodes)
 	expect(op_use_spindles("web3", 9), "success");
 }
 
+static void setup_five(void)
+{
+	sim_init_big(&s, 5, 1, 1);
+}
+
+TestSuite(evacuation, .init = setup_five, .fini = teardown, .timeout = 60);
+
+static bool is_on(const char *instance_name, const char *node)
+{
+	auto_strv struct strv nodes = {0};
+	const json_t *found = instance(instance_name);
+
+	config_instance_secondaries(s.master->config, found, &nodes);
+	strv_add(&nodes, json_str(found, "primary_node", ""));
+	for (size_t i = 0; i < nodes.n; i++)
+		if (str_eq(config_name(s.master->config, CONFIG_NODE,
+				       nodes.items[i]),
+			   node))
+			return true;
+	return false;
+}
+
+static bool has_left(struct sim *sim, void *arg)
+{
+	(void)sim;
+	return !is_on(arg, NODE2);
+}
+
+/* The other side of each mirror keeps its disks. */
+Test(evacuation, only_the_side_on_the_node_leaves_it)
+{
+	json_t *op = json_make("{s:s, s:s, s:s, s:s}", "OP_ID",
+			       "OP_NODE_EVACUATE", "node_name", NODE2, "mode",
+			       "all", "iallocator", "any");
+	json_t *other = op_mirrored("web2", NODE2);
+
+	json_set_str(other, "pnode", NODE3);
+	expect(op_mirrored("web1", s.nodes[0].name), "success");
+	expect(other, "success");
+	expect(op_add("web3", NODE2, true), "success");
+	expect(op, "success");
+	cr_expect(sim_run(&s, 600000, has_left, (void *)"web1"));
+	cr_expect(sim_run(&s, 600000, has_left, (void *)"web2"));
+	cr_expect(sim_run(&s, 600000, has_left, (void *)"web3"));
+	cr_expect(is_on("web1", s.nodes[0].name));
+	cr_expect_str_eq(
+		config_name(s.master->config, CONFIG_NODE,
+			    json_str(instance("web2"), "primary_node", "")),
+		NODE3);
+	sim_run(&s, 60000, NULL, NULL); /* the jobs end */
+}
+
 /* Where it can go depends on the room on the nodes. */
 Test(mirrors, an_evacuation_tells_the_allocator_the_room_for_them)
 {

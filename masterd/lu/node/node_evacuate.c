@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Moving instances off a node, a job each: OP_NODE_EVACUATE by the plan of an
- * allocator (or secondaries to a given node), OP_NODE_MIGRATE. */
+ * allocator (or secondaries to a given node), OP_NODE_MIGRATE.
+ *
+ * An allocator is told instances, not which node they have to leave.  So
+ * primaries and secondaries are planned one after the other.  Only the side of
+ * mirrors that is on this node is moved, the other one keeps its disks. */
 #include <string.h>
 
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
+#include "lib/model/kinds/template.h"
 #include "masterd/allocator/iallocator.h"
 #include "masterd/lu/frame/lu.h"
 #include "masterd/lu/parts/plan.h"
@@ -110,43 +115,124 @@ static int evacuate_check(struct lu *lu, struct error *err)
 	return 0;
 }
 
+/* The opcode that gives the instance another secondary, yet to be named. */
+static json_t *new_secondary(struct lu *lu, const char *instance)
+{
+	const struct op_node_evacuate *op = lu->op;
+	json_t *new = op_new(&op_class_instance_replace_disks);
+
+	json_set_str(new, "instance_name", instance);
+	json_set_str(new, "mode", "replace_new_secondary");
+	json_set_bool(new, "early_release", op->early_release);
+	json_object_del(new, "reason"); /* ours is inherited */
+	return new;
+}
+
 /* One job for each instance: a new secondary. */
 static json_t *replace_jobs(struct lu *lu)
 {
 	struct evacuate *e = evacuate_of(lu);
-	const struct op_node_evacuate *op = lu->op;
 	json_t *jobs = json_array();
 
 	for (size_t i = 0; i < e->instances.n; i++) {
-		json_t *new = op_new(&op_class_instance_replace_disks);
+		json_t *new = new_secondary(lu, e->instances.items[i]);
 
-		json_set_str(new, "instance_name", e->instances.items[i]);
-		json_set_str(new, "mode", "replace_new_secondary");
 		json_set_str(new, "remote_node", e->remote);
-		json_set_bool(new, "early_release", op->early_release);
-		json_object_del(new, "reason"); /* ours is inherited */
 		json_array_append_new(jobs, json_make("[o]", new));
 	}
 	return jobs;
 }
 
-static WAITS json_t *evacuate_exec(struct lu *lu, struct error *err)
+/* The jobs by which the instances of this role on the node leave it. */
+static WAITS json_t *plan_role(struct lu *lu, const char *role,
+			       struct error *err)
 {
 	const struct op_node_evacuate *op = lu->op;
 	struct evacuate *e = evacuate_of(lu);
-	json_t *jobs;
+	auto_strv struct strv names = {0};
 
-	if (e->instances.n == 0)
-		jobs = json_array();
-	else if (e->remote != NULL)
-		jobs = replace_jobs(lu);
-	else
-		jobs = plan_jobs(
-			lu,
-			&(struct plan_wish){e->iallocator, &e->instances,
-					    op->ignore_soft_errors == 1,
-					    op->early_release},
-			iallocator_node_evacuate(&e->instances, op->mode), err);
+	find_instances(lu, role, &names);
+	if (names.n == 0)
+		return json_array();
+	return plan_jobs(lu,
+			 &(struct plan_wish){e->iallocator, &names,
+					     op->ignore_soft_errors == 1,
+					     op->early_release},
+			 iallocator_node_evacuate(&names, role), err);
+}
+
+/* Whether a planned job only exchanges the two nodes of a mirrored instance. */
+static bool only_exchanges(struct lu *lu, const json_t *ops)
+{
+	const json_t *op = json_array_get(ops, 0);
+	const json_t *inst = config_find(lu->m->config, CONFIG_INSTANCE,
+					 json_str(op, "instance_name", ""));
+
+	return inst != NULL && json_array_size(ops) == 1 &&
+	       json_str(op, "target_node", NULL) == NULL &&
+	       template_is_pair(config_instance_template(lu->m->config, inst));
+}
+
+/* Mirrored instances that have gone to their secondary node leave their disks
+ * on this one: they get another secondary when they are there, as only then an
+ * allocator knows which side has to be replaced. */
+static void add_replacements(struct lu *lu, json_t *jobs)
+{
+	struct evacuate *e = evacuate_of(lu);
+	auto_strv struct strv names = {0};
+	auto_free char *text = NULL;
+	json_t *ops;
+	size_t i;
+
+	json_array_foreach (jobs, i, ops) {
+		const char *name;
+		json_t *new;
+
+		if (!only_exchanges(lu, ops))
+			continue;
+		name = json_str(json_array_get(ops, 0), "instance_name", "");
+		new = new_secondary(lu, name);
+		json_set_str(new, "iallocator", e->iallocator);
+		json_array_append_new(ops, new);
+		strv_add(&names, name);
+	}
+	text = strv_join(&names, ", ");
+	if (names.n > 0)
+		lu_info(lu,
+			"Instances that get another secondary node instead of "
+			"'%s' then: %s",
+			node_name(e->node), text);
+}
+
+static WAITS json_t *plan_both(struct lu *lu, struct error *err)
+{
+	auto_json json_t *primaries = plan_role(lu, "primary-only", err);
+	auto_json json_t *secondaries = NULL;
+
+	if (primaries == NULL)
+		return NULL;
+	plan_book(lu, primaries);
+	secondaries = plan_role(lu, "secondary-only", err);
+	if (secondaries == NULL)
+		return NULL;
+	add_replacements(lu, primaries);
+	json_array_extend(primaries, secondaries);
+	return steal(&primaries);
+}
+
+static WAITS json_t *plan(struct lu *lu, struct error *err)
+{
+	const struct op_node_evacuate *op = lu->op;
+
+	return str_eq(op->mode, "all") ? plan_both(lu, err)
+				       : plan_role(lu, op->mode, err);
+}
+
+static WAITS json_t *evacuate_exec(struct lu *lu, struct error *err)
+{
+	struct evacuate *e = evacuate_of(lu);
+	json_t *jobs = e->remote != NULL ? replace_jobs(lu) : plan(lu, err);
+
 	if (jobs == NULL)
 		return NULL;
 	/* A node that was named may be too small for all of them: each job

@@ -223,6 +223,13 @@ static void book_job(struct lu *lu, const json_t *ops, uint64_t job)
 			follow_move(lu, &r, op, job);
 }
 
+void plan_book(struct lu *lu, const json_t *jobs)
+{
+	for (size_t i = 0; i < json_array_size(jobs) && !lu->common.dry_run;
+	     i++)
+		book_job(lu, json_array_get(jobs, i), lu->job_id);
+}
+
 /* The id in [success, id] if the job is live; 0: it will never run, or has
  * ended. */
 static uint64_t still_to_come(const struct lu *lu, const json_t *row)

@@ -27,6 +27,10 @@ struct plan_wish {
 WAITS json_t *plan_jobs(struct lu *lu, const struct plan_wish *wish,
 			json_t *request STEALS, struct error *err);
 
+/* Book what the jobs will need for this job, until it ends, so that its next
+ * plan counts them. */
+void plan_book(struct lu *lu, const json_t *jobs);
+
 /* As lu_submit_jobs(); the resources that the jobs will need are booked for
  * them, so that the next planner counts them, and the locks of the nodes'
  * resources are released. */
