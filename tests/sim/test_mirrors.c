@@ -223,6 +223,25 @@ Test(mirrors, more_spindles_are_looked_for_on_both_nodes)
 	expect(op_use_spindles("web3", 9), "success");
 }
 
+/* Whatever the last of them needs. */
+Test(mirrors, many_creations_tell_the_allocator_the_room_for_them)
+{
+	json_t *first = op_mirrored("web1", NODE3);
+	json_t *last = op_add("web2", NULL, false);
+	const json_t *told;
+
+	json_object_del(first, "pnode");
+	json_object_del(first, "snode");
+	json_object_del(last, "iallocator");
+	expect(json_make("{s:s, s:[o, o], s:s}", "OP_ID",
+			 "OP_INSTANCE_MULTI_ALLOC", "instances", first, last,
+			 "iallocator", "any"),
+	       "success");
+	told = json_get(s.nodes[0].told, NODE3);
+	cr_expect_gt(json_int(told, "total_disk", 0), 0);
+	sim_run(&s, 60000, NULL, NULL); /* the jobs end */
+}
+
 static void setup_five(void)
 {
 	sim_init_big(&s, 5, 1, 1);

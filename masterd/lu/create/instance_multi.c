@@ -12,6 +12,7 @@
 #include "lib/base/random.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
+#include "lib/model/kinds/template.h"
 #include "masterd/lu/parts/lu_allocator.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/spec/instance_adopt.h"
@@ -217,6 +218,14 @@ static int add_request(struct lu *lu, size_t i, struct inst_spec *spec,
 	return 0;
 }
 
+/* The template whose disk space the allocator is told: planners count only that
+ * of volumes, so one of these if there is any. */
+static void note_template(const char **template, const char *next)
+{
+	if (!template_is_on_volumes(*template))
+		*template = next;
+}
+
 /* The request with every instance in it; to be freed. */
 static json_t *request(struct lu *lu, const char **ret_template,
 		       struct error *err)
@@ -231,7 +240,7 @@ static json_t *request(struct lu *lu, const char **ret_template,
 		if (rc == 0)
 			rc = add_request(lu, i, &spec, instances, err);
 		if (rc == 0)
-			*ret_template = spec.template;
+			note_template(ret_template, spec.template);
 		spec_done(&spec);
 		if (rc < 0) {
 			error_wrap(err, "Instance '%s'",
