@@ -45,6 +45,16 @@ static bool is_rebooted(const struct watcher_state *s, const json_t *node)
 	return boot != NULL && (before == NULL || strcmp(boot, before) != 0);
 }
 
+/* Whether the reboot of the node took the other side of its disks away.  A
+ * start activates disks, too. */
+static bool is_concerned(const json_t *inst, const char *node,
+			 const json_t *started)
+{
+	return json_array_has_str(json_get(inst, "snodes"), node) &&
+	       json_bool(inst, "disks_active", false) &&
+	       json_get(started, json_str(inst, "name", "")) == NULL;
+}
+
 static void plan_mirrors(struct watcher_report *r, const struct watcher_view *v,
 			 const char *node, const json_t *started, json_t *jobs)
 {
@@ -55,10 +65,7 @@ static void plan_mirrors(struct watcher_report *r, const struct watcher_view *v,
 		const char *name = json_str(inst, "name", "");
 		const char *busy = json_str(v->busy, name, NULL);
 
-		/* A start activates disks, too. */
-		if (!json_array_has_str(json_get(inst, "snodes"), node) ||
-		    !json_bool(inst, "disks_active", false) ||
-		    json_get(started, name) != NULL)
+		if (!is_concerned(inst, node, started))
 			continue;
 		if (busy != NULL)
 			watcher_did_not(r,
@@ -86,7 +93,45 @@ void watcher_plan_disks(struct watcher_report *r, struct watcher_state *s,
 		if (watcher_state_boot(s, name) != NULL)
 			log_info("Node %s has been rebooted", name);
 		plan_mirrors(r, v, name, started, jobs);
-		watcher_state_set_boot(s, name, json_str(node, "bootid", ""));
+	}
+}
+
+static bool is_activated(const json_t *jobs, const char *name)
+{
+	json_t *job;
+	size_t i;
+
+	json_array_foreach (jobs, i, job)
+		if (str_eq(json_str(job, "about", ""), name))
+			return watcher_job_is_good(job);
+	return false;
+}
+
+static bool is_settled(const struct watcher_view *v, const char *node,
+		       const json_t *started, const json_t *jobs)
+{
+	json_t *inst;
+	size_t i;
+
+	json_array_foreach (v->instances, i, inst)
+		if (is_concerned(inst, node, started) &&
+		    !is_activated(jobs, json_str(inst, "name", "")))
+			return false;
+	return true;
+}
+
+void watcher_settle_disks(struct watcher_state *s, const struct watcher_view *v,
+			  const json_t *started, const json_t *jobs)
+{
+	json_t *node;
+	size_t i;
+
+	json_array_foreach (v->nodes, i, node) {
+		const char *name = json_str(node, "name", "");
+
+		if (is_rebooted(s, node) && is_settled(v, name, started, jobs))
+			watcher_state_set_boot(s, name,
+					       json_str(node, "bootid", ""));
 	}
 }
 

@@ -254,7 +254,10 @@ static int check_disks(struct watcher_group *g, const json_t *started,
 	auto_json json_t *jobs = json_array();
 
 	watcher_plan_disks(g->w->report, g->state, &g->view, started, jobs);
-	return watcher_jobs_run(g->w, jobs, err);
+	if (watcher_jobs_run(g->w, jobs, err) < 0)
+		return -1;
+	watcher_settle_disks(g->state, &g->view, started, jobs);
+	return 0;
 }
 
 static int check_nodes(struct watcher_group *g, struct error *err)

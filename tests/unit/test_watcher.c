@@ -185,15 +185,29 @@ static json_t *node(const char *name, const char *boot)
 			 "ssh_port", 22);
 }
 
-static void plan_disks(json_t *instances, json_t *nodes, json_t *started)
+/* The jobs that it plans end with this status. */
+static void plan_disks_to(const char *status, json_t *instances, json_t *nodes,
+			  json_t *busy, json_t *started)
 {
-	const struct watcher_view v = {.instances = instances, .nodes = nodes};
+	const struct watcher_view v = {
+		.instances = instances, .nodes = nodes, .busy = busy};
+	json_t *job;
+	size_t i;
 
 	json_array_clear(jobs);
 	watcher_plan_disks(report, state, &v, started, jobs);
+	json_array_foreach (jobs, i, job)
+		json_set_str(job, "status", status);
+	watcher_settle_disks(state, &v, started, jobs);
 	json_decref(instances);
 	json_decref(nodes);
+	json_decref(busy);
 	json_decref(started);
+}
+
+static void plan_disks(json_t *instances, json_t *nodes, json_t *started)
+{
+	plan_disks_to("success", instances, nodes, NULL, started);
 }
 
 Test(watcher, mirrors_on_a_rebooted_node_are_activated_once)
@@ -214,6 +228,27 @@ Test(watcher, mirrors_on_a_rebooted_node_are_activated_once)
 	/* A node that does not answer is no node that was rebooted. */
 	plan_disks(json_make("[o]", inst("web1", "running")),
 		   json_make("[o]", node("node2", NULL)), json_object());
+	expect("");
+}
+
+static void after_reboot(const char *status, json_t *busy)
+{
+	plan_disks_to(status,
+		      json_make("[o, o]", inst("web1", "running"),
+				inst("web2", "running")),
+		      json_make("[o]", node("node2", "b")), busy,
+		      json_object());
+}
+
+Test(watcher, a_reboot_is_remembered_until_all_have_their_disks)
+{
+	after_reboot("success", json_make("{s:s}", "web2", "job 9 works"));
+	expect("web1");
+	after_reboot("error", json_object());
+	expect("web1 web2");
+	after_reboot("success", json_object());
+	expect("web1 web2");
+	after_reboot("success", json_object());
 	expect("");
 }
 
