@@ -244,6 +244,49 @@ Test(groups, an_instance_changes_its_group)
 	cr_assert_str_eq(home("web1"), "default");
 }
 
+static json_t *op_group_policy(const char *name, int cpus)
+{
+	json_t *op = group_op("OP_GROUP_SET_PARAMS", name);
+
+	return with(op, "ipolicy",
+		    json_make("{s:[{s:{s:i, s:i, s:i, s:i, s:i, s:i}, s:{s:i, "
+			      "s:i, s:i, s:i, s:i, s:i}}]}",
+			      "minmax", "min", "memory-size", 1, "disk-size", 1,
+			      "disk-count", 0, "cpu-count", cpus, "nic-count",
+			      0, "spindle-use", 0, "max", "memory-size", 65536,
+			      "disk-size", 65536, "disk-count", 16, "cpu-count",
+			      64, "nic-count", 8, "spindle-use", 64));
+}
+
+static void expect_moves(const char *node, const char *outcome)
+{
+	static const char *const ids[] = {"OP_INSTANCE_MIGRATE",
+					  "OP_INSTANCE_FAILOVER"};
+
+	for (size_t i = 0; i < 2; i++)
+		expect(op_move(ids[i], "web1", node), outcome);
+}
+
+Test(groups, who_moves_into_another_group_obeys_its_policy)
+{
+	json_t *op = op_move("OP_INSTANCE_MIGRATE", "web1", NODE3);
+
+	expect(group_op("OP_GROUP_ADD", "g2"), "success");
+	expect(assign("g2", NODE3), "success");
+	expect(op_group_policy("g2", 2), "success");
+	expect(op_add("web1", NODE2, true), "success");
+	expect_moves(NODE3, "Instance does not meet target node group's (g2) "
+			    "instance policy");
+	json_set_bool(op, "ignore_ipolicy", true);
+	expect(op, "success");
+	cr_assert_str_eq(home("web1"), "g2");
+	expect(op_move("OP_INSTANCE_MIGRATE", "web1", NODE2), "success");
+	/* One that breaks its own policy still finds another node. */
+	expect(op_group_policy("default", 2), "success");
+	expect(op_move("OP_INSTANCE_MIGRATE", "web1", s.nodes[0].name),
+	       "success");
+}
+
 Test(groups, a_group_is_emptied)
 {
 	json_t *op = op_evacuate("g2");

@@ -12,6 +12,7 @@
 #include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
+#include "masterd/lu/group/group.h"
 #include "masterd/lu/instance/move_anywhere.h"
 #include "masterd/lu/instance/move_mirror.h"
 #include "masterd/lu/parts/lu_allocator.h"
@@ -153,6 +154,27 @@ static int check_target(struct lu *lu, struct error *err)
 	return inst_check_node(lu, m->target, true, err);
 }
 
+static const char *group_of(const struct lu *lu, const char *node)
+{
+	return node_group(config_get(lu->m->config, CONFIG_NODE, node));
+}
+
+/* Of another group.  In its own an instance may break the policy already, and
+ * has to be able to leave a node all the same. */
+static int check_policy(struct lu *lu, struct error *err)
+{
+	struct move *m = move_of(lu);
+
+	if (m->cleanup || move_anywhere_is(lu) || /* that has looked */
+	    str_eq(group_of(lu, m->source), group_of(lu, m->target)) ||
+	    group_check_policy(lu, m->inst, m->target, err) == 0)
+		return 0;
+	if (!m->ignore_ipolicy)
+		return -1;
+	lu_warn(lu, "%s", err->text);
+	return 0;
+}
+
 static WAITS int check_memory(struct lu *lu, struct error *err)
 {
 	struct move *m = move_of(lu);
@@ -201,7 +223,8 @@ WAITS int move_check(struct lu *lu, struct error *err)
 					       : BOOK_MEMORY);
 	else if (run_iallocator(lu, err) < 0)
 		return -1;
-	if (check_target(lu, err) < 0 || check_memory(lu, err) < 0 ||
+	if (check_target(lu, err) < 0 || check_policy(lu, err) < 0 ||
+	    check_memory(lu, err) < 0 ||
 	    (!m->cleanup &&
 	     inst_check_bridges(lu, inst_nics(m->inst), m->target, err) < 0))
 		return -1;
