@@ -174,6 +174,48 @@ Test(mirrors, a_node_that_lists_no_volumes_is_not_asked_about_mirrors)
 	cr_expect_not(strv_has(&calls, "drbd_needs_activation " NODE3));
 }
 
+/* One of 64 and 128 MiB with metadata is there: that leaves 200 MiB, of which
+ * another disk takes 128 MiB for metadata. */
+static void leave_room(const char *node)
+{
+	expect(json_make("{s:s, s:s, s:{s:{s:{s:i, s:i, s:i}}}}", "OP_ID",
+			 "OP_NODE_SET_PARAMS", "node_name", node, "disk_state",
+			 "plain", "xenvg", "disk_total", 648, "disk_overhead",
+			 0, "disk_reserved", 0),
+	       "success");
+}
+
+static json_t *op_grow(int mib)
+{
+	json_t *op = op_named("OP_INSTANCE_GROW_DISK", "web1");
+
+	json_set_int(op, "disk", 0);
+	json_set_int(op, "amount", mib);
+	return op;
+}
+
+static json_t *op_more_disk(int mib)
+{
+	json_t *op = op_named("OP_INSTANCE_SET_PARAMS", "web1");
+
+	json_object_set_new(
+		op, "disks",
+		json_make("[[s, i, {s:i}]]", "add", -1, "size", mib));
+	return op;
+}
+
+Test(mirrors, more_space_is_looked_for_on_both_nodes)
+{
+	expect(op_mirrored("web1", NODE3), "success");
+	leave_room(NODE3);
+	expect(op_grow(201), "Not enough disk space on node " NODE3);
+	expect(op_more_disk(73), "Not enough disk space on node " NODE3);
+	expect(op_more_disk(64), "success");
+	expect(op_grow(8), "success");
+	leave_room(NODE2);
+	expect(op_grow(1), "Not enough disk space on node " NODE2);
+}
+
 static json_t *op_spindle_ratio(double ratio)
 {
 	return json_make("{s:s, s:{s:f}}", "OP_ID", "OP_CLUSTER_SET_PARAMS",

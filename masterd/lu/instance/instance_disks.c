@@ -302,13 +302,16 @@ static int grow_check_policy(struct lu *lu, struct error *err)
 static WAITS int grow_check(struct lu *lu, struct error *err)
 {
 	struct disks *d = disks_of(lu);
+	auto_strv struct strv nodes = {0};
 
 	if (inst_check_node(lu, inst_primary_node(d->inst), false, err) < 0 ||
 	    grow_find_disk(lu, err) < 0 || grow_compute(lu, err) < 0 ||
 	    grow_check_policy(lu, err) < 0)
 		return -1;
-	return lu_check_space(lu, inst_primary_node(d->inst),
-			      disk_dev_type(d->disk), d->delta, err);
+	strv_add(&nodes, inst_primary_node(d->inst));
+	config_disk_secondaries(d->disk, inst_primary_node(d->inst), &nodes);
+	return lu_check_spaces(lu, &nodes, disk_dev_type(d->disk), d->delta,
+			       err);
 }
 
 static void grow_env(struct lu *lu, json_t *env)

@@ -215,11 +215,14 @@ static WAITS int check_space(struct lu *lu, struct error *err)
 		config_instance_disks(lu->m->config, m->inst);
 	auto_free char *template =
 		xstrdup(config_instance_template(lu->m->config, m->inst));
+	auto_strv struct strv nodes = {0};
 
-	return lu_check_space(lu, inst_primary_node(m->inst), template,
-			      resources_disk_sum(m->disks, template) -
-				      resources_disk_sum(before, template),
-			      err);
+	strv_add(&nodes, inst_primary_node(m->inst));
+	config_instance_secondaries(lu->m->config, m->inst, &nodes);
+	return lu_check_spaces(lu, &nodes, template,
+			       resources_disk_sum(m->disks, template) -
+				       resources_disk_sum(before, template),
+			       err);
 }
 
 static int check_policy(struct lu *lu, struct error *err)

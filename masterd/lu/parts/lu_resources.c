@@ -247,3 +247,12 @@ WAITS int lu_check_space(struct lu *lu, const char *node_uuid,
 			 lu_node_name(lu, node_uuid), (intmax_t)mib,
 			 (intmax_t)(available > 0 ? available : 0));
 }
+
+WAITS int lu_check_spaces(struct lu *lu, const struct strv *nodes,
+			  const char *template, int64_t mib, struct error *err)
+{
+	for (size_t i = 0; i < nodes->n; i++)
+		if (lu_check_space(lu, nodes->items[i], template, mib, err) < 0)
+			return -1;
+	return 0;
+}

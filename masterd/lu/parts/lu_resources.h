@@ -38,6 +38,9 @@ int lu_check_reserve(struct lu *lu, const char *secondary, const char *primary,
 /* The same for more MiB of the storage behind the template. */
 WAITS int lu_check_space(struct lu *lu, const char *node_uuid,
 			 const char *template, int64_t mib, struct error *err);
+/* On each of these nodes. */
+WAITS int lu_check_spaces(struct lu *lu, const struct strv *nodes,
+			  const char *template, int64_t mib, struct error *err);
 
 /* More that an instance books of its nodes than it does now. */
 struct ratio_need {
