@@ -158,17 +158,23 @@ static double paused_until(const struct paths *p)
 	return until > clock_seconds() ? until : 0;
 }
 
-/* Whoever needs the watcher to stay away has this lock exclusively. */
-static int take_lock(const struct paths *p)
+/* Whoever needs the watcher to stay away has this lock exclusively: then
+ * *ret_held.  -1 with err where it cannot be taken at all. */
+static int take_lock(const struct paths *p, bool *ret_held, struct error *err)
 {
-	int fd = open(path(p, PATH_WATCHER_LOCK),
-		      O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	const char *file = path(p, PATH_WATCHER_LOCK);
+	auto_close int fd =
+		open(file, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int lock = fd;
 
-	if (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0)
-		return fd;
-	if (fd >= 0)
-		close(fd);
-	return -1;
+	*ret_held = false;
+	if (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0) {
+		fd = -1;
+		return lock;
+	}
+	*ret_held = fd >= 0 && errno == EWOULDBLOCK;
+	return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
+			 "Cannot take the lock %s: %s", file, strerror(errno));
 }
 
 /* --- the master's part --- */
@@ -292,13 +298,17 @@ static int run(struct watcher *w)
 {
 	double until = paused_until(w->paths);
 	auto_close int lock = -1;
+	struct error err;
+	bool held;
 
 	if (until > 0 && !w->options.ignore_pause) {
 		watcher_did_not(w->report, "The watcher is paused "
 					   "(gnt-cluster watcher continue)");
 		return 0;
 	}
-	lock = take_lock(w->paths);
+	lock = take_lock(w->paths, &held, &err);
+	if (lock < 0 && !held)
+		return watcher_failure(w->report, &err);
 	if (lock < 0) {
 		watcher_did_not(w->report,
 				"Somebody keeps the watcher away (they have "

@@ -59,6 +59,13 @@ lose web1
 succeeds "who has its lock" flock -x \
     "$(root node1)/var/lock/ganeti-watcher.lock" "$BIN/gnt-vcluster" exec "$VC" node1 -- gantry-watcher
 is "$(status_of web1)" ERROR_down "keeps it away"
+lock=$(root node1)/var/lock/ganeti-watcher.lock
+rm "$lock"
+mkdir "$lock"
+fails "a lock that cannot be opened is no holder" m gantry-watcher
+like "$(m gnt-cluster watcher status)" "Cannot take the lock .*directory" \
+    "and is told with the reason"
+rmdir "$lock"
 m gnt-cluster queue drain
 succeeds "a drained queue is no failure" m gantry-watcher
 like "$(m gnt-cluster watcher status)" "The job queue is drained" "it is told"
