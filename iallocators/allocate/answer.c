@@ -87,6 +87,15 @@ static void add_failed(struct hail_result *ret, struct cluster *c,
 		name, arena_strndup(&c->arena, reason, strlen(reason))};
 }
 
+void answer_restrict(struct place_options *o, const struct restriction *r)
+{
+	if (o->has_restriction || !r->given)
+		return;
+	o->has_restriction = true;
+	o->restriction = r->names;
+	o->n_restriction = r->n;
+}
+
 /* Place one of them.  Unless the request says otherwise, only in a named group
  * is it no reason to give up when nothing fits.  Dedicated placement leaves
  * out the group's name then. */
@@ -97,9 +106,12 @@ static bool multi_one(struct cluster *c, const struct new_instance *new,
 	struct hail_result *out = ret->out;
 	const char *group_name = r->group_name;
 	const char *group = group_name != NULL ? group_name : new->group_name;
+	struct place_options own = *o;
 	struct solution s = {.found = false};
-	enum placed placed = place_new(c, new, group, o, &s, ret);
+	enum placed placed;
 
+	answer_restrict(&own, &new->restriction);
+	placed = place_new(c, new, group, &own, &s, ret);
 	if (placed != PLACED && !r->skip_failed &&
 	    (placed == PLACED_WRONGLY || group_name == NULL))
 		return false;

@@ -6,6 +6,9 @@
 #include "iallocators/allocate/hail_result.h"
 #include "iallocators/place/place.h"
 
+/* Restrict placements so; nodes that the options name already go first. */
+void answer_restrict(struct place_options *o, const struct restriction *r);
+
 /* Fill the answer, which is empty before.  The cluster is then as it would be.
  * -1 when the request contradicts itself. */
 int answer(struct cluster *c, const struct request *r,

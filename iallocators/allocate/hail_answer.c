@@ -36,11 +36,7 @@ static struct place_options place_options(const struct hail_options *o,
 					     : AS_THE_POLICY_SAYS,
 	};
 
-	if (r->has_restriction && !o->has_restriction) {
-		place.has_restriction = true;
-		place.restriction = r->restriction;
-		place.n_restriction = r->n_restriction;
-	}
+	answer_restrict(&place, &r->restriction);
 	return place;
 }
 

@@ -116,7 +116,20 @@ static int read_instance_name(struct cluster *c, const struct field *f,
 	return error_set(err, ERR_REQUEST, NULL, "Unknown instance '%s'", name);
 }
 
-/* The group that is asked for stands in the request, or with each instance. */
+static int read_restriction(struct cluster *c, const struct jval *object,
+			    struct restriction *ret, struct error *err)
+{
+	struct field f = {&c->arena, object, NULL};
+
+	ret->given = field_present(&f, "restrict-to-nodes");
+	if (!ret->given)
+		return 0;
+	return field_strings(&f, "restrict-to-nodes", &ret->names, &ret->n,
+			     err);
+}
+
+/* Group and nodes that are asked for stand in the request, or with each
+ * instance. */
 static int read_new(struct cluster *c, const struct jval *request,
 		    const struct jval *object, const struct load_options *o,
 		    struct request *ret, struct error *err)
@@ -137,24 +150,14 @@ static int read_new(struct cluster *c, const struct jval *request,
 		new->group_name = own->str;
 	if (field_int(&f, "required_nodes", &new->required_nodes, err) < 0 ||
 	    request_instance(c, name, object, &new->inst, err) < 0 ||
+	    (object != request &&
+	     read_restriction(c, object, &new->restriction, err) < 0) ||
 	    (field_present(&f, "ignore_ipolicy") &&
 	     field_bool(&f, "ignore_ipolicy", &new->inst.ignores_policy, err) <
 		     0))
 		return -1;
 	cluster_finish_instance(c, &new->inst, o);
 	return 0;
-}
-
-static int read_restriction(struct cluster *c, const struct jval *request,
-			    struct request *ret, struct error *err)
-{
-	struct field f = {&c->arena, request, NULL};
-
-	ret->has_restriction = field_present(&f, "restrict-to-nodes");
-	if (!ret->has_restriction)
-		return 0;
-	return field_strings(&f, "restrict-to-nodes", &ret->restriction,
-			     &ret->n_restriction, err);
 }
 
 static int read_allocate(struct cluster *c, const struct jval *request,
@@ -164,7 +167,7 @@ static int read_allocate(struct cluster *c, const struct jval *request,
 	ret->news = arena_calloc(&c->arena, 1, sizeof(*ret->news));
 	if (read_new(c, request, request, o, ret, err) < 0)
 		return -1;
-	return read_restriction(c, request, ret, err);
+	return read_restriction(c, request, &ret->restriction, err);
 }
 
 static int read_multi(struct cluster *c, const struct jval *request,

@@ -17,10 +17,18 @@ enum request_type {
 	REQUEST_TYPES
 };
 
+/* The names of the nodes to which new instances may go. */
+struct restriction {
+	bool given; /* else to any */
+	const char **names;
+	size_t n;
+};
+
 struct new_instance {
 	struct instance inst;
 	int64_t required_nodes;
-	const char *group_name; /* asked for it alone, or NULL */
+	const char *group_name;		/* asked for it alone, or NULL */
+	struct restriction restriction; /* the same */
 };
 
 struct request {
@@ -29,9 +37,7 @@ struct request {
 	int n_news;
 	const char *group_name; /* or NULL */
 	bool skip_failed;	/* multi-allocate: go on without those */
-	bool has_restriction;
-	const char **restriction;
-	size_t n_restriction;
+	struct restriction restriction;
 	int *instances; /* that exist: of all other types */
 	int n_instances;
 	int64_t required_nodes; /* relocate */
