@@ -25,6 +25,7 @@ struct capacity {
 	struct nodeset candidates; /* in allocatable groups */
 	bool *bad_groups;	   /* of all groups: not sound */
 	bool blocked;		   /* the cluster is not sound: nothing fits */
+	bool endless;		   /* any number of some size fits */
 	int first;		   /* index of the first new instance */
 	size_t mark;		   /* before it */
 	struct tracker tracker;	   /* of the checked nodes, if */
@@ -59,8 +60,9 @@ struct instance capacity_instance(const struct capacity *k,
 /* Whether there is any node, or pair of nodes, to try. */
 int capacity_check(const struct capacity *k, struct error *err);
 
-/* Place as many as fit, at most limit (negative: no limit).  New instances are
- * those from k->first on; */
+/* Place as many as fit, at most limit (negative: no limit; then one that takes
+ * nothing is placed once, and k->endless is set).  New instances are those from
+ * k->first on; */
 void capacity_fill(struct capacity *k, const struct instance *inst,
 		   int64_t limit);
 void capacity_fill_tiered(struct capacity *k, const struct instance *inst,

@@ -92,6 +92,15 @@ static bool place_blocks(struct run *r, int64_t *limit)
 	}
 }
 
+/* Whether no node is ever full of these. */
+static bool takes_nothing(const struct instance *inst)
+{
+	bool on_disk = instance_is_local(inst) &&
+		       (inst->disk > 0 || inst->spindle_use > 0);
+
+	return inst->memory <= 0 && inst->vcpus <= 0 && !on_disk;
+}
+
 /* Not inlined: tiers nest deeply, and their frames have to be small. */
 __attribute__((noinline)) static void
 fill(struct capacity *k, const struct instance *inst, int64_t limit)
@@ -101,6 +110,11 @@ fill(struct capacity *k, const struct instance *inst, int64_t limit)
 	struct run r;
 
 	capacity_run_init(&r, k, inst);
+	if (limit < 0 && takes_nothing(inst)) {
+		k->endless = place_some(&r, 1) == 0 || k->endless;
+		capacity_run_done(&r);
+		return;
+	}
 	if (!place_blocks(&r, &limit)) {
 		capacity_run_check(&r, checks);
 		limit = place_some(&r, limit);

@@ -78,6 +78,11 @@ static void fill_tiers(struct report *r, const struct ispec *given)
 
 static int after_filling(struct report *r, bool tiered, struct error *err)
 {
+	if (r->k->endless)
+		return error_set(err, ERR_PREREQ, NULL,
+				 "An instance without memory, CPUs and disks "
+				 "of its nodes fits any number of times "
+				 "(--max-length limits that)");
 	capacity_sort_fails(r->k);
 	capacity_resources_sum(r->k, &r->after);
 	if (r->o->verbose > 1)

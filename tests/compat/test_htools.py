@@ -410,6 +410,26 @@ def mond_data(rng, path, data):
     return ["--mond=yes", f"--mond-data={path}"]
 
 
+def endless(tap, ours):
+    """hspace ends also with a size that takes nothing."""
+    sizes = "128,1,1024,1,1,1|0,0,0,0,0,0;32768,8,1048576,16,8,12"
+    policy = f"{sizes}|sharedfile|4|32"
+    node = "|16384|512|15872|100000|100000|4|N|u|1||N|0|1|1"
+    text = (f"g|u|preferred||\n\nn1{node}\nn2{node}\n\n\n\n"
+            f"|{policy}\ng|{policy}\n")
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "data"
+        path.write_text(text)
+        for option in ("standard", "tiered"):
+            argv = [str(ours / "hspace"), "-t", str(path),
+                    f"--{option}-alloc=1g,0,0"]
+            code, _, err = run(argv)
+            tap.compare(f"hspace ends with a {option} size that takes nothing",
+                        (1, True), (code, "fits any number of times" in err))
+        tap.compare("and with a limit it has a number", (0,),
+                    run([*argv, "--max-length=3"])[:1])
+
+
 def differential(tap, ours, first, count, hspace_nodes):
     sys.path.insert(0, str(SHARED))
     import gen_iallocator as gi  # pylint: disable=import-outside-toplevel
@@ -475,6 +495,7 @@ def main():
     else:
         tap.skip("recorded cases", "they are not there")
     space_as_json(tap, ours)
+    endless(tap, ours)
     pages(tap, ours)
     if os.access(REFERENCE / "hbal", os.X_OK):
         same_options(tap, ours)
