@@ -231,15 +231,22 @@ static int check_instances(struct watcher_group *g, json_t *ret_started,
 			   struct error *err)
 {
 	auto_json json_t *jobs = json_array();
+	struct error ignored;
 	json_t *job;
 	size_t i;
+	int rc;
 
 	watcher_plan_instances(g->w->report, g->state, &g->view,
 			       clock_seconds(), jobs);
 	/* Tries are noted before: a run that is cut off counts, too. */
-	if (watcher_state_save(g->state, err) < 0 ||
-	    watcher_jobs_run(g->w, jobs, err) < 0)
+	if (watcher_state_save(g->state, err) < 0)
 		return -1;
+	rc = watcher_jobs_run(g->w, jobs, err);
+	watcher_take_back(g->state, jobs);
+	if (rc < 0) {
+		watcher_state_save(g->state, &ignored);
+		return -1;
+	}
 	watcher_settle_instances(g->state, jobs, clock_seconds());
 	json_array_foreach (jobs, i, job)
 		if (watcher_job_is_good(job))

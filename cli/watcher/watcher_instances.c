@@ -130,6 +130,25 @@ void watcher_plan_instances(struct watcher_report *r, struct watcher_state *s,
 	}
 }
 
+static bool is_job_of(const json_t *job, const char *op_id)
+{
+	const json_t *op = json_array_get(json_get(job, "ops"), 0);
+
+	return strcmp(json_str(op, "OP_ID", ""), op_id) == 0;
+}
+
+void watcher_take_back(struct watcher_state *s, const json_t *jobs)
+{
+	json_t *job;
+	size_t i;
+
+	json_array_foreach (jobs, i, job)
+		if (is_job_of(job, "OP_INSTANCE_STARTUP") &&
+		    json_bool(job, "refused", false))
+			watcher_state_not_tried(s, json_str(job, "about", ""),
+						"restart");
+}
+
 void watcher_settle_instances(struct watcher_state *s, const json_t *jobs,
 			      double now)
 {
@@ -137,11 +156,10 @@ void watcher_settle_instances(struct watcher_state *s, const json_t *jobs,
 	size_t i;
 
 	json_array_foreach (jobs, i, job) {
-		const json_t *op = json_array_get(json_get(job, "ops"), 0);
 		const char *name = json_str(job, "about", "");
 
-		if (strcmp(json_str(op, "OP_ID", ""), "OP_INSTANCE_SHUTDOWN") !=
-		    0)
+		if (!is_job_of(job, "OP_INSTANCE_SHUTDOWN") ||
+		    json_bool(job, "refused", false))
 			continue;
 		if (watcher_job_is_good(job))
 			watcher_state_forget(s, name);

@@ -58,6 +58,17 @@ static void tell_submitted(struct watcher *w, intmax_t id, const char *what,
 		watcher_did(w->report, "Submitted job %jd to %s", id, what);
 }
 
+/* The master took none of them.  Without an answer nobody knows. */
+static int all_refused(json_t *jobs, const struct error *err)
+{
+	json_t *job;
+	size_t i;
+
+	json_array_foreach (jobs, i, job)
+		json_set_bool(job, "refused", err->kind != ERR_LUXI);
+	return -1;
+}
+
 static int submit(struct watcher *w, json_t *jobs, struct error *err)
 {
 	json_t *lists = json_array(), *job;
@@ -69,7 +80,7 @@ static int submit(struct watcher *w, json_t *jobs, struct error *err)
 	answers = luxi_call(w->luxi, "SubmitManyJobs", json_make("[o]", lists),
 			    err);
 	if (answers == NULL)
-		return -1;
+		return all_refused(jobs, err);
 	json_array_foreach (jobs, i, job) {
 		const json_t *answer = json_array_get(answers, i);
 		json_t *value = json_array_get(answer, 1);
@@ -79,6 +90,7 @@ static int submit(struct watcher *w, json_t *jobs, struct error *err)
 			auto_free char *text = json_text(value);
 
 			json_set_str(job, "error", text);
+			json_set_bool(job, "refused", true);
 			watcher_did_not(w->report,
 					"Cannot submit a job to "
 					"%s: %s",

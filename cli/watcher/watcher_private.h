@@ -87,6 +87,9 @@ int64_t watcher_state_tries(const struct watcher_state *s, const char *name,
 			    const char *what);
 void watcher_state_tried(struct watcher_state *s, const char *name,
 			 const char *what, double now);
+/* The last try was none. */
+void watcher_state_not_tried(struct watcher_state *s, const char *name,
+			     const char *what);
 void watcher_state_forget(struct watcher_state *s, const char *name);
 /* The node's boot id when it was last seen; NULL. */
 const char *watcher_state_boot(const struct watcher_state *s, const char *node);
@@ -109,7 +112,7 @@ struct watcher_view {
 /* --- jobs (watcher_jobs.c) --- */
 
 /* Jobs to be submitted: [{"what", "about", "ops"}], then also "job", "status"
- * and "error". */
+ * and "error", or "refused" where the master did not take it. */
 #define WATCHER_OPS_MAX 2
 /* what: of the sentence "Submitted job 7 to WHAT"; about: the object's name. */
 void watcher_jobs_add(json_t *jobs, const char *about, json_t *ops STEALS,
@@ -134,6 +137,8 @@ json_t *watcher_job_result(struct watcher *w, const json_t *job);
 void watcher_plan_instances(struct watcher_report *r, struct watcher_state *s,
 			    const struct watcher_view *v, double now,
 			    json_t *jobs);
+/* Starts that the master refused are no tries. */
+void watcher_take_back(struct watcher_state *s, const json_t *jobs);
 /* After these jobs. */
 void watcher_settle_instances(struct watcher_state *s, const json_t *jobs,
 			      double now);

@@ -171,6 +171,17 @@ void watcher_state_tried(struct watcher_state *s, const char *name,
 	json_object_set_new(record, when, json_real(now));
 }
 
+void watcher_state_not_tried(struct watcher_state *s, const char *name,
+			     const char *what)
+{
+	json_t *record = json_object_get(s->instances, name);
+	auto_free char *count = xprintf("%s_count", what);
+	int64_t n = json_int(record, count, 0);
+
+	if (n > 0)
+		json_set_int(record, count, n - 1);
+}
+
 void watcher_state_forget(struct watcher_state *s, const char *name)
 {
 	json_object_del(s->instances, name);

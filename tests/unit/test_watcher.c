@@ -162,6 +162,22 @@ Test(watcher, what_its_user_shut_down_is_marked_so)
 	cr_assert_eq(watcher_state_tries(state, "web1", "cleanup"), 0);
 }
 
+Test(watcher, what_the_master_refused_is_no_try)
+{
+	plan(json_make("[o, o]", inst("web1", "ERROR_down"),
+		       inst("web2", "USER_down")),
+	     json_object(), NOW);
+	expect("web1 web2");
+	watcher_take_back(state, jobs);
+	cr_assert_eq(watcher_state_tries(state, "web1", "restart"), 1);
+	json_set_bool(json_array_get(jobs, 0), "refused", true);
+	json_set_bool(json_array_get(jobs, 1), "refused", true);
+	watcher_take_back(state, jobs);
+	watcher_settle_instances(state, jobs, NOW);
+	cr_assert_eq(watcher_state_tries(state, "web1", "restart"), 0);
+	cr_assert_eq(watcher_state_tries(state, "web2", "cleanup"), 0);
+}
+
 Test(watcher, reasons_name_the_watcher)
 {
 	const json_t *op, *reason;
