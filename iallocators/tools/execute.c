@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A set is submitted with SubmitManyJobs, and its states are polled with
  * QueryJobs.  Signals only set flags: that of a termination is looked at after
- * each poll, that of an interrupt after each set. */
+ * each poll and each set, that of an interrupt after each set. */
 #include "iallocators/tools/execute.h"
 
 #include <signal.h>
@@ -68,42 +68,51 @@ static void sign(json_t *job, const char *comment, const char *program,
 	}
 }
 
-/* Submit a set; the ids, or NULL. */
-static json_t *submit(struct luxi *luxi, const json_t *jobs, struct error *err)
-{
-	auto_json json_t *answer =
-		luxi_call(luxi, "SubmitManyJobs", json_make("[O]", jobs), err);
-	auto_json json_t *ids = json_array();
-	const json_t *item;
-	size_t i;
-
-	if (answer == NULL)
-		return NULL;
-	json_array_foreach (answer, i, item) {
-		json_t *id = json_array_get(item, 1);
-
-		if (!json_is_true(json_array_get(item, 0))) {
-			error_set(err, ERR_LUXI, NULL, "A job is refused: %s",
-				  json_is_string(id) ? json_string_value(id)
-						     : "?");
-			return NULL;
-		}
-		json_array_append(ids, id);
-	}
-	return steal(&ids);
-}
-
 static void print_ids(const json_t *ids)
 {
 	const json_t *id;
 	size_t i;
 
+	if (json_array_size(ids) == 0)
+		return;
 	printf("Got job IDs ");
 	json_array_foreach (ids, i, id)
 		printf("%s%jd", i > 0 ? ", " : "",
 		       (intmax_t)json_integer_value(id));
 	printf("\n");
 	fflush(stdout);
+}
+
+/* Submit a set and tell the ids of what was taken; they are returned if that is
+ * all, else NULL. */
+static json_t *submit(struct luxi *luxi, const json_t *jobs, struct error *err)
+{
+	auto_json json_t *answer =
+		luxi_call(luxi, "SubmitManyJobs", json_make("[O]", jobs), err);
+	auto_json json_t *ids = json_array();
+	const char *refusal = NULL;
+	const json_t *item;
+	size_t i;
+
+	if (answer == NULL)
+		return NULL;
+	json_array_foreach (answer, i, item) {
+		json_t *value = json_array_get(item, 1);
+
+		if (json_is_true(json_array_get(item, 0)))
+			json_array_append(ids, value);
+		else if (refusal == NULL)
+			refusal = json_is_string(value)
+					  ? json_string_value(value)
+					  : "?";
+	}
+	print_ids(ids);
+	if (refusal == NULL)
+		return steal(&ids);
+	error_set(err, ERR_LUXI, NULL, "A job is refused: %s%s", refusal,
+		  json_array_size(ids) > 0 ? "; jobs that were submitted run on"
+					   : "");
+	return NULL;
 }
 
 /* 1: all have ended well; 0: some have not ended; -1: one has failed. */
@@ -158,10 +167,7 @@ static int run_set(struct luxi *luxi, const json_t *jobs, struct error *err)
 {
 	auto_json json_t *ids = submit(luxi, jobs, err);
 
-	if (ids == NULL)
-		return -1;
-	print_ids(ids);
-	return wait_for(luxi, ids, err);
+	return ids == NULL ? -1 : wait_for(luxi, ids, err);
 }
 
 static size_t jobs_left(const json_t *sets, size_t first)
@@ -186,6 +192,10 @@ static int run_sets(struct luxi *luxi, const json_t *sets, bool first_only,
 			return -1;
 		if (first_only)
 			return 0;
+		if (terminated && left > 0)
+			return error_set(err, ERR_EXEC, NULL,
+					 "terminated; %zu steps are left",
+					 left);
 		if (interrupted && left > 0) {
 			printf("Interrupted, %zu steps are left\n", left);
 			return 0;

@@ -87,11 +87,13 @@ class FakeMaster:
                       "result": ["GenericError", ["nothing recorded"]]}
         return json.dumps(answer).encode()
 
+    def environment(self):
+        return dict(os.environ, GANETI_ROOTDIR=self.root,
+                    GANETI_HOSTNAME=MASTER, TZ="UTC", LC_ALL="C.UTF-8")
+
     def run(self, argv, cwd=None):
         """Run a command on that node; it has no terminal."""
-        env = dict(os.environ, GANETI_ROOTDIR=self.root,
-                   GANETI_HOSTNAME=MASTER, TZ="UTC", LC_ALL="C.UTF-8")
-        return subprocess.run(argv, env=env, cwd=cwd, text=True,
+        return subprocess.run(argv, env=self.environment(), cwd=cwd, text=True,
                               stdin=subprocess.DEVNULL, capture_output=True,
                               timeout=TIME_LIMIT_S, start_new_session=True,
                               check=False)

@@ -7,8 +7,10 @@ back, what they ask and print must be the same; and what hsqueeze -X submits.
 """
 import copy
 import json
+import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 
@@ -65,8 +67,9 @@ def rows(objects, fields):
              for f in fields] for o in objects]
 
 
-def master_of(answers, job_status):
-    """A master with that cluster, on which all jobs end like this."""
+def master_of(answers, job_status, refused=(), on_query=None):
+    """A master with that cluster, on which all jobs end like this, but those
+    of a set that it refuses."""
     paths = {"node": "/2/nodes?bulk=1", "instance": "/2/instances?bulk=1",
              "group": "/2/groups?bulk=1"}
     ids = iter(range(1, 100))
@@ -75,8 +78,11 @@ def master_of(answers, job_status):
         if method == "QueryClusterInfo":
             result = answers["/2/info"]
         elif method == "SubmitManyJobs":
-            result = [[True, next(ids)] for _ in args[0]]
+            result = [[False, "no more"] if i in refused else
+                      [True, next(ids)] for i, _ in enumerate(args[0])]
         elif method == "QueryJobs":
+            if on_query:
+                on_query()
             result = [[job_status] for _ in args[0]]
         else:
             result = {"data": rows(answers[paths[args[0]]], args[1])}
@@ -90,6 +96,53 @@ def shared_cluster():
     for i, instance in enumerate(data["instances"].values()):
         instance.update(nodes=[f"n{i + 1}.x"], memory=256, disk_template="ext")
     return data
+
+
+def lopsided_cluster():
+    """Two nodes with two instances each, and two without: two moves at once,
+    then one more each."""
+    data = copy.deepcopy(CLUSTER)
+    full = dict(data["nodes"]["n1.x"], free_memory=3000)
+    data["nodes"] = {f"n{i}.x": dict(full, free_memory=7680 if i > 2 else 1536)
+                     for i in (1, 2, 3, 4)}
+    data["instances"] = {
+        f"{name}{n}.x": dict(data["instances"]["a.x"], nodes=[f"n{n}.x"],
+                             disk_template="ext")
+        for name in "abcdef" for n in (1, 2)}
+    return data
+
+
+def execute(ours, **how):
+    """Exit code, output and sets of hbal -X; on_query gets its number."""
+    running = []
+    query = how.pop("on_query", None)
+    master = master_of(lists(lopsided_cluster(), "n1.x"), "success",
+                       on_query=query and (lambda: query(running[0].pid)),
+                       **how)
+    try:
+        running.append(subprocess.Popen(
+            [str(ours / "hbal"), "-L", "-X"], text=True,
+            env=master.environment(), stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE))
+        out, err = running[0].communicate(timeout=60)
+    finally:
+        master.close()
+    sets = [a for method, a in master.requests if method == "SubmitManyJobs"]
+    return running[0].returncode, out, err, len(sets)
+
+
+def cut_short(ours):
+    """(name, wanted, had)"""
+    rc, out, err, sets = execute(ours, refused=(1,))
+    yield ("of a set that is partly refused what was taken is told",
+           (1, 1, True, True),
+           (rc, sets, "Got job IDs 1\n" in out,
+            "A job is refused: no more; jobs that were submitted run on"
+            in err))
+    rc, _, err, sets = execute(
+        ours, on_query=lambda pid: os.kill(pid, signal.SIGTERM))
+    yield ("after a termination no other set begins", (1, 1, True),
+           (rc, sets, "steps are left" in err))
 
 
 def squeeze(ours, data, job_status="success"):
@@ -142,7 +195,7 @@ def squeezing(ours):
 
 def main():
     ours = pathlib.Path(sys.argv[1])
-    points = list(squeezing(ours))
+    points = [*squeezing(ours), *cut_short(ours)]
     for name in RUNS if SHARED.is_dir() else ():
         run = json.loads((SHARED / (name + ".json")).read_text())
         points.append((name, [], differences(run, ours)))
