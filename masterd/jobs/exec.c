@@ -108,7 +108,8 @@ static WAITS int acquire(struct lu *lu, struct error *err)
 		.removed = on_removed,
 		.arg = locks,
 	};
-	locks_request(lu->m->locks, &locks->request);
+	if (locks_request(lu->m->locks, &locks->request, err) < 0)
+		return -1;
 	lu->run->arg = lu;
 	lu->run->cancel = on_cancel;
 	lu->run->set_priority = on_priority;

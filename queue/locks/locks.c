@@ -276,20 +276,6 @@ static void count_closed(struct lock_request *r)
 	}
 }
 
-void locks_request(struct locks *l, struct lock_request *r)
-{
-	r->stages = NULL;
-	begin(l, r);
-	assert(r->at_least <= r->n_groups);
-	count_closed(r);
-	enqueue_all(l, r);
-	r->n_closed--;
-	judge(l, r);
-	if (!list_empty(&r->ready)) /* at once, even in a granted() */
-		go_on(l, r);
-	call_ready(l);
-}
-
 static void withdraw(struct locks *l, struct lock_request *r)
 {
 	struct lock_entry *entries = r->entries;
@@ -305,6 +291,28 @@ static void withdraw(struct locks *l, struct lock_request *r)
 	free(steal(&r->entries));
 	free(steal(&r->groups));
 	free(steal(&r->stages));
+}
+
+int locks_request(struct locks *l, struct lock_request *r, struct error *err)
+{
+	r->stages = NULL;
+	begin(l, r);
+	if (r->at_least > r->n_groups) {
+		unsigned n = r->n_groups;
+
+		withdraw(l, r);
+		return error_set(err, ERR_LOCK, NULL,
+				 "Of %u groups of locks %u cannot be had", n,
+				 r->at_least);
+	}
+	count_closed(r);
+	enqueue_all(l, r);
+	r->n_closed--;
+	judge(l, r);
+	if (!list_empty(&r->ready)) /* at once, even in a granted() */
+		go_on(l, r);
+	call_ready(l);
+	return 0;
 }
 
 void locks_release(struct locks *l, struct lock_request *r)

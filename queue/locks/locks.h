@@ -107,12 +107,13 @@ struct locks;
 struct locks *locks_create(void);
 void locks_destroy(struct locks *l); /* no request may be active */
 
-/* Ask for r->wants.  If nothing stands in the way, granted() is called before
+/* Ask for r->wants; -1, and nothing is asked for, when these have fewer groups
+ * than are needed.  If nothing stands in the way, granted() is called before
  * this returns; otherwise it is called by whichever later call clears the way.
  * granted() may itself call functions of this module; requests that become
  * ready by that are told after it has returned, so that a long chain of
  * releases needs no deep stack. */
-void locks_request(struct locks *l, struct lock_request *r);
+int locks_request(struct locks *l, struct lock_request *r, struct error *err);
 
 /* The same for the holder of other locks: held[] are its granted requests.  The
  * wants must come after everything that it holds, by level and then by name

@@ -42,6 +42,14 @@ static void holder_init(struct holder *h, size_t instance, size_t node)
 	h->wants[2] = (struct lock_want){LOCK_NODE, h->node, false};
 }
 
+static void request(struct locks *l, struct lock_request *r)
+{
+	struct error err;
+
+	if (locks_request(l, r, &err) < 0)
+		abort();
+}
+
 static double per_round_us(int64_t start, size_t rounds)
 {
 	return (double)(clock_mono_us() - start) / (double)rounds;
@@ -55,14 +63,14 @@ static void free_locks(size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		holder_init(&held[i], i, i);
-		locks_request(l, &held[i].request);
+		request(l, &held[i].request);
 	}
 	printf("%7zu requests of 3 locks: %.2f us each; ", n,
 	       per_round_us(start, n));
 	start = clock_mono_us();
 	for (size_t i = 0; i < ROUNDS; i++) {
 		holder_init(&other, n + 1, n + 1);
-		locks_request(l, &other.request);
+		request(l, &other.request);
 		locks_release(l, &other.request);
 	}
 	printf("another one beside them, with release: %.2f us; ",
@@ -87,20 +95,20 @@ static void waiting(size_t n_locks, size_t n_waiting)
 	locks = l;
 	for (size_t i = 0; i < n_locks; i++) {
 		holder_init(&held[i], i, i);
-		locks_request(l, &held[i].request);
+		request(l, &held[i].request);
 	}
 	start = clock_mono_us();
 	for (size_t i = 0; i < n_waiting; i++) {
 		holder_init(&all[i], i * 7 % n_locks, i * 7 % n_locks);
 		all[i].request.granted = pass_on;
-		locks_request(l, &all[i].request);
+		request(l, &all[i].request);
 	}
 	printf("%7zu locks, %zu waiting: %.2f us each to wait; ", n_locks,
 	       n_waiting, per_round_us(start, n_waiting));
 	start = clock_mono_us();
 	for (size_t i = 0; i < ROUNDS; i++) {
 		holder_init(&other, n_locks + 1, n_locks + 1);
-		locks_request(l, &other.request);
+		request(l, &other.request);
 		locks_release(l, &other.request);
 	}
 	printf("request and release of free ones %.2f us; ",
@@ -127,10 +135,10 @@ static void one_queue(size_t n)
 		if (i > 0)
 			all[i].request.granted = pass_on;
 	}
-	locks_request(l, &all[0].request);
+	request(l, &all[0].request);
 	start = clock_mono_us();
 	for (size_t i = 1; i <= n; i++)
-		locks_request(l, &all[i].request);
+		request(l, &all[i].request);
 	printf("%7zu waiting for one instance: %.2f us each to wait; ", n,
 	       per_round_us(start, n));
 	start = clock_mono_us();

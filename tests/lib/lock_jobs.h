@@ -51,8 +51,10 @@ static void also(struct job *j, enum lock_level level, const char *name)
 
 static void request(struct job *j)
 {
+	struct error err;
+
 	j->request.wants = j->wants;
-	locks_request(locks, &j->request);
+	cr_assert_eq(locks_request(locks, &j->request, &err), 0);
 }
 
 static void release(struct job *j)

@@ -8,6 +8,7 @@
 #include "queue/queue.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"
+#include "tests/sim/planned.h"
 
 TestSuite(placement, .init = setup, .fini = teardown, .timeout = 60);
 
@@ -389,9 +390,10 @@ Test(placement, an_opportunistic_creation_takes_what_is_free)
 				       .exclusive = true};
 	struct lock_request r = {
 		.wants = &busy, .n_wants = 1, .granted = on_granted};
+	struct error err;
 	json_t *op;
 
-	locks_request(s.master->locks, &r);
+	cr_assert_eq(locks_request(s.master->locks, &r, &err), 0);
 	for (int i = 0; i < 4; i++) {
 		auto_free char *name = xprintf("web%d", i);
 
@@ -402,6 +404,34 @@ Test(placement, an_opportunistic_creation_takes_what_is_free)
 				  busy.name);
 	}
 	locks_release(s.master->locks, &r);
+}
+
+static json_t *op_remove_node(const char *node)
+{
+	return json_make("{s:s, s:s}", "OP_ID", "OP_NODE_REMOVE", "node_name",
+			 node);
+}
+
+Test(placement, an_opportunistic_creation_needs_enough_nodes)
+{
+	static const char why[] = "An instance with the disk template drbd "
+				  "needs 2 nodes, and the cluster has 1";
+	static const char *const names[] = {"web1", NULL};
+	json_t *op = op_add("web1", NULL, true);
+	json_t *bulk = op_bulk(NODE2, names);
+	json_t *one = json_array_get(json_get(bulk, "instances"), 0);
+
+	expect(op_remove_node(NODE2), "success");
+	expect(op_remove_node(NODE3), "success");
+	json_set_str(op, "disk_template", "drbd");
+	json_set_bool(op, "opportunistic_locking", true);
+	sim_expect_as_planned(&s, json_ref(op));
+	expect(op, why);
+	json_object_del(one, "pnode");
+	json_set_str(one, "disk_template", "drbd");
+	json_set_str(bulk, "iallocator", "any");
+	json_set_bool(bulk, "opportunistic_locking", true);
+	expect(bulk, why);
 }
 
 /* --- addresses --- */

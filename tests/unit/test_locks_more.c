@@ -78,6 +78,20 @@ Test(locks_more, waits_until_enough_is_free)
 	release(&d);
 }
 
+Test(locks_more, more_groups_than_there_are_cannot_be_had)
+{
+	struct job A = some_of_three('A', 4), B = some_of_three('B', 3);
+	struct error err;
+
+	A.request.wants = A.wants;
+	cr_assert_lt(locks_request(locks, &A.request, &err), 0);
+	cr_assert_str_eq(err.text, "Of 3 groups of locks 4 cannot be had");
+	release(&A);
+	request(&B);
+	expect("B ");
+	release(&B);
+}
+
 Test(locks_more, a_group_comes_whole_or_not)
 {
 	struct job A = job('A', LOCK_NODE, "n1"),

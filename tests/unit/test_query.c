@@ -370,13 +370,14 @@ Test(query, locks_name_jobs_by_strings)
 				      .n_wants = 1,
 				      .owner = 18,
 				      .granted = on_granted};
+	struct error err;
 	auto_json json_t *got = NULL;
 	auto_json json_t *want =
 		fixture_parse("[[0,\"node/n1\"],[0,\"shared\"],[0,[\"17\"]],"
 			      "[0,[[\"exclusive\",[\"18\"]]]]]");
 
-	locks_request(f.m.locks, &holder);
-	locks_request(f.m.locks, &waiter);
+	cr_assert_eq(locks_request(f.m.locks, &holder, &err), 0);
+	cr_assert_eq(locks_request(f.m.locks, &waiter, &err), 0);
 	got = fixture_query(&f, "lock",
 			    "[\"name\",\"mode\",\"owner\",\"pending\"]",
 			    "[\"==\",\"name\",\"node/n1\"]");

@@ -107,14 +107,13 @@ static int create_expand(struct lu *lu, struct error *err)
 		config_find_reserved(lu->m->config, name, lu->job_id) != NULL;
 	if (c->booked || c->commits)
 		return 0; /* the room is ours already */
-	if (c->iallocator != NULL) {
-		if (op->explain)
-			lu_want_all(lu, LOCK_NODE_RES, false);
-		else
-			instance_place_want_nodes(lu, op->opportunistic_locking,
-						  op->disk_template);
+	if (c->iallocator != NULL && op->explain) {
+		lu_want_all(lu, LOCK_NODE_RES, false);
 		return 0;
 	}
+	if (c->iallocator != NULL)
+		return instance_place_want_nodes(lu, op->opportunistic_locking,
+						 op->disk_template, err);
 	if (instance_place_named_nodes(lu, op, &c->nodes, err) < 0)
 		return -1;
 	lu_want(lu, LOCK_NODE_RES, c->nodes.primary, true);

@@ -158,11 +158,9 @@ static int multi_expand(struct lu *lu, struct error *err)
 		lu_want_all(lu, LOCK_NODE_RES, false);
 		return 0;
 	}
-	if (m->iallocator != NULL) {
-		instance_place_want_nodes(lu, op->opportunistic_locking,
-					  widest_template(m));
-		return 0;
-	}
+	if (m->iallocator != NULL)
+		return instance_place_want_nodes(lu, op->opportunistic_locking,
+						 widest_template(m), err);
 	for (size_t i = 0; i < m->n; i++) {
 		struct inst_nodes nodes;
 

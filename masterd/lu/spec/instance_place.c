@@ -20,22 +20,30 @@
 
 /* --- locks --- */
 
-void instance_place_want_nodes(struct lu *lu, bool opportunistic,
-			       const char *template)
+int instance_place_want_nodes(struct lu *lu, bool opportunistic,
+			      const char *template, struct error *err)
 {
+	const unsigned needed = (unsigned)iallocator_required_nodes(template);
 	const char *uuid;
 	unsigned group = 0;
 	json_t *node;
 
 	if (!opportunistic) {
 		lu_want_all(lu, LOCK_NODE_RES, true);
-		return;
+		return 0;
 	}
 	json_object_foreach (
 		json_unconst(config_all(lu->m->config, CONFIG_NODE)), uuid,
 		node)
 		lu_want_free(lu, LOCK_NODE_RES, uuid, true, ++group);
-	lu_want_at_least(lu, (unsigned)iallocator_required_nodes(template));
+	/* It would wait for ever. */
+	if (group < needed)
+		return error_set(err, ERR_PREREQ, ECODE_NORES,
+				 "An instance with the disk template %s needs "
+				 "%u nodes, and the cluster has %u",
+				 template, needed, group);
+	lu_want_at_least(lu, needed);
+	return 0;
 }
 
 json_t *instance_place_nodes(struct lu *lu)

@@ -6,9 +6,10 @@
 #include "masterd/lu/spec/instance_spec.h"
 
 /* For expand: want the resources of all nodes, or (opportunistic) of the nodes
- * that are free, at least as many as the template needs. */
-void instance_place_want_nodes(struct lu *lu, bool opportunistic,
-			       const char *template);
+ * that are free, at least as many as the template needs; ECODE_NORES when the
+ * cluster has fewer. */
+int instance_place_want_nodes(struct lu *lu, bool opportunistic,
+			      const char *template, struct error *err);
 /* The names of the nodes whose resources were locked, for the allocator; to be
  * freed. */
 json_t *instance_place_nodes(struct lu *lu);
