@@ -31,13 +31,14 @@ static double seconds_since(int64_t earlier_us, int64_t now_us)
 		       : (double)(now_us - earlier_us) / 1e6;
 }
 
-/* The opcode that the job is running, or has to run next. */
+/* The opcode that the job is running, or has to run next, or its last one.
+ * NULL: a file of a job may have none; such a job has ended. */
 static const struct job_op *current_op(const struct job *j)
 {
 	for (size_t i = 0; i < j->n_ops; i++)
 		if (!job_state_is_final(j->ops[i].status))
 			return &j->ops[i];
-	return &j->ops[j->n_ops - 1];
+	return j->n_ops == 0 ? NULL : &j->ops[j->n_ops - 1];
 }
 
 static json_t *step_new(const struct job *j, const char *why)
@@ -46,7 +47,7 @@ static json_t *step_new(const struct job *j, const char *why)
 
 	return json_make("{s:I, s:s, s:s?, s:s}", "id", (json_int_t)j->id,
 			 "status", job_state_name(job_status(j)), "opcode",
-			 op->summary, "why", why);
+			 op == NULL ? NULL : op->summary, "why", why);
 }
 
 /* Which lock the job waits for and which job is in its way; returns the id of

@@ -285,6 +285,21 @@ Test(luxi_calls, a_job_needs_an_opcode)
 	assert_fails("SubmitJob", json_make("[[]]"), NULL);
 }
 
+Test(luxi_calls, why_a_job_without_opcodes_waits)
+{
+	auto_free char *folder =
+		xprintf("%s/0", path(root.paths, PATH_QUEUE_ARCHIVE_DIR));
+	auto_free char *file = xprintf("%s/job-7", folder);
+	static const char text[] = "{\"id\": 7, \"ops\": []}";
+	struct error err;
+
+	cr_assert_eq(fs_mkdirs(folder, 0750, &err), 0);
+	cr_assert_eq(fs_write_atomic(file, text, strlen(text), 0640, &err), 0);
+	assert_result("QueryJobWhy", json_make("[i]", 7),
+		      "[{\"id\":7,\"status\":\"success\",\"opcode\":null,"
+		      "\"why\":\"ended\",\"archived\":true}]");
+}
+
 Test(luxi_calls, a_filter_that_is_none)
 {
 	assert_fails("Query",
