@@ -25,7 +25,7 @@
 /* A job that waits for the end of another one. */
 struct child {
 	uint64_t id;
-	unsigned wanted; /* enum job_state as bits; 0: any final one */
+	unsigned wanted; /* enum job_state as bits */
 };
 
 /* A job in its task. */

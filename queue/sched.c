@@ -77,7 +77,7 @@ void job_end_unstarted(struct job *j, enum job_state to, const char *why)
 static int check_end(uint64_t id, enum job_state status, unsigned wanted,
 		     enum job_state *ret_state, struct error *err)
 {
-	if (wanted == 0 || (wanted & (1u << status)) != 0)
+	if ((wanted & (1u << status)) != 0)
 		return 0;
 	*ret_state = status == JOB_CANCELED ? JOB_CANCELED : JOB_ERROR;
 	return error_set(err, ERR_EXEC, NULL,
@@ -136,12 +136,16 @@ static WAITS int depend_on(struct queue *q, struct job *j, uint64_t id,
 	return check_end(id, status, wanted, ret_state, err);
 }
 
+/* An empty list stands for all ends but the one that was asked for: who cancels
+ * a job does not want what was to follow it. */
 static unsigned wanted_states(const json_t *names)
 {
 	const json_t *name;
 	unsigned wanted = 0;
 	size_t i;
 
+	if (json_array_size(names) == 0)
+		return 1u << JOB_SUCCESS | 1u << JOB_ERROR;
 	json_array_foreach (names, i, name) {
 		enum job_state s;
 

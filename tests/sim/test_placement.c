@@ -109,22 +109,27 @@ static bool is_gone(struct sim *sim, void *arg)
 	return config_find(sim->master->config, CONFIG_INSTANCE, arg) == NULL;
 }
 
+static void cancel(uint64_t id)
+{
+	struct cancel c = {.id = id};
+
+	task_set_owner(&s);
+	task_spawn("cancel", cancel_task, &c);
+	task_set_owner(NULL);
+	cr_assert(sim_run(&s, 1000, is_over, &c));
+	cr_assert_str_eq(sim_wait(&s, id), "canceled");
+}
+
 Test(placement, a_creation_that_never_begins_leaves_nothing)
 {
 	static const char *const names[] = {"web1", "web2", NULL};
-	struct cancel c = {0};
 	uint64_t id;
 
 	queue_set_max_running(s.master->queue, 1);
 	id = sim_submit(&s, op_bulk(NODE2, names), NULL);
 	sim_submit(&s, op_delay(5, NODE3), NULL);
 	cr_assert_str_eq(sim_wait(&s, id), "success");
-	c.id = job_of(id, 1);
-	task_set_owner(&s);
-	task_spawn("cancel", cancel_task, &c);
-	task_set_owner(NULL);
-	cr_assert(sim_run(&s, 1000, is_over, &c));
-	cr_assert_str_eq(sim_wait(&s, c.id), "canceled");
+	cancel(job_of(id, 1));
 	cr_assert_str_eq(sim_wait(&s, job_of(id, 0)), "success");
 	cr_assert(sim_run(&s, 60000, is_gone, (void *)"web2"));
 	cr_assert_not_null(instance("web1"));
@@ -226,6 +231,24 @@ Test(placement, all_or_none_also_when_a_creation_fails)
 
 		cr_assert(sim_run(&s, 60000, is_gone, name), "%s", name);
 	}
+	sim_run(&s, 60000, NULL, NULL); /* the removals end */
+}
+
+Test(placement, all_or_none_also_when_a_creation_is_canceled)
+{
+	static const char *const names[] = {"web1", "web2", "web3", NULL};
+	json_t *op = op_bulk(NODE2, names);
+	uint64_t id;
+
+	queue_set_max_running(s.master->queue, 1);
+	json_set_bool(op, "atomic", true);
+	id = sim_submit(&s, op, NULL);
+	sim_submit(&s, op_delay(5, NODE3), NULL);
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	cancel(job_of(id, 2));
+	cr_assert_str_eq(sim_wait(&s, last_job_of(id)), "success");
+	cr_assert(sim_run(&s, 60000, is_gone, (void *)"web1"));
+	cr_assert(sim_run(&s, 60000, is_gone, (void *)"web2"));
 	sim_run(&s, 60000, NULL, NULL); /* the removals end */
 }
 
@@ -335,16 +358,12 @@ Test(placement, who_plans_next_counts_the_moves_that_are_planned)
 
 Test(placement, a_planned_move_that_is_canceled_gives_its_room_back)
 {
-	struct cancel c = {.id = job_of(plan_two_moves(), 0)};
+	uint64_t id = job_of(plan_two_moves(), 0);
 
 	cr_assert_eq(n_booked(), 2);
-	task_set_owner(&s);
-	task_spawn("cancel", cancel_task, &c);
-	task_set_owner(NULL);
-	cr_assert(sim_run(&s, 1000, is_over, &c));
-	cr_assert_str_eq(sim_wait(&s, c.id), "canceled");
+	cancel(id);
 	cr_assert_eq(n_booked(), 1);
-	cr_assert_str_eq(sim_wait(&s, c.id + 1), "success");
+	cr_assert_str_eq(sim_wait(&s, id + 1), "success");
 }
 
 static bool is_booked(struct sim *sim, void *arg)

@@ -294,19 +294,21 @@ Test(queue, a_child_of_the_wrong_end_fails_and_so_do_its_own)
 {
 	world_expect_many(
 		json_make(
-			"[o, o, o, o]", world_one("fail", NULL),
+			"[o, o, o, o, o]", world_one("fail", NULL),
 			world_one("ok", "[[-1, [\"success\"]]]"),
 			world_one("ok", "[[-1, [\"success\", \"canceled\"]]]"),
-			world_one("ok", "[[-3, [\"error\"]]]")),
-		"[[true,1],[true,2],[true,3],[true,4]]");
+			world_one("ok", "[[-3, [\"error\"]]]"),
+			world_one("ok", "[[-4, []]]")),
+		"[[true,1],[true,2],[true,3],[true,4],[true,5]]");
 	world_settle();
 	world_expect_status(2, "error");
 	world_expect_status(3, "error");
 	world_expect_status(4, "success");
+	world_expect_status(5, "success");
 	world_expect_field(2, "opresult",
 			   "[[\"OpExecError\",[\"Job 1, on which this job "
 			   "depends, ended with status 'error'\"]]]");
-	world_expect_trace("1.0 4.0 ");
+	world_expect_trace("1.0 4.0 5.0 ");
 }
 
 Test(queue, dependencies_on_what_is_not_there_are_refused)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Jobs that do not run at once, or never: cancelled, reordered, held back by
  * gates. */
+#include "lib/base/array.h"
 #include "tests/lib/queue_world.h"
 
 TestSuite(queue_order, .init = world_begin, .fini = world_teardown,
@@ -87,14 +88,24 @@ Test(queue_order, a_running_job_that_was_told_runs_no_further_opcode)
 
 Test(queue_order, children_of_a_canceled_job_are_canceled)
 {
-	world_expect_many(json_make("[o, o]", world_one("wait", NULL),
-				    world_one("ok", "[[-1, [\"success\"]]]")),
-			  "[[true,1],[true,2]]");
+	static const char *const names[] = {"canceled", "canceled", "canceled",
+					    "success"};
+
+	world_expect_many(
+		json_make("[o, o, o, o]", world_one("wait", NULL),
+			  world_one("ok", "[[-1, [\"success\"]]]"),
+			  world_one("ok", "[[-2, []]]"),
+			  world_one("ok", "[[-3, [\"error\", \"canceled\"]]]")),
+		"[[true,1],[true,2],[true,3],[true,4]]");
 	world_settle();
 	expect_order((struct order){.id = 1}, do_cancel, true,
 		     "Job 1 canceled");
 	world_settle();
-	world_expect_status(2, "canceled");
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		world_expect_status(i + 1, names[i]);
+	world_submit_ops(world_one("ok", "[[1, []]]")); /* it has ended */
+	world_settle();
+	world_expect_status(5, "canceled");
 }
 
 Test(queue_order, priority_of_a_queued_job_moves_it)
@@ -222,7 +233,7 @@ Test(queue_order, a_rejecting_gate_cancels_what_has_not_begun)
 	world_expect_status(later, "canceled");
 	world_expect_field(later, "opresult",
 			   "[[\"JobCanceled\",[\"not today\"]]]");
-	world_expect_status(child, "success");
+	world_expect_status(child, "canceled");
 	later = world_submit("hold");
 	world_settle();
 	world_expect_status(later, "canceled");

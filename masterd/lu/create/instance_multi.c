@@ -513,7 +513,9 @@ static json_t *last_job(struct lu *lu, const json_t *names)
 		const json_t *inst =
 			config_find_reserved(lu->m->config, name, lu->job_id);
 
-		json_array_append_new(depends, json_make("[I, []]", k - n));
+		json_array_append_new(depends, json_make("[I, [s, s, s]]",
+							 k - n, "success",
+							 "error", "canceled"));
 		json_array_append_new(
 			instances,
 			json_make("[s, s?]", name, inst_uuid_or(inst, NULL)));
