@@ -31,9 +31,9 @@ struct child {
 /* A job in its task. */
 struct running {
 	struct queue_run run;
-	struct job *job; /* the visible state */
-	struct task *task;
-	bool log_waits; /* log entries that no save contains yet */
+	struct job *job;   /* the visible state */
+	struct task *task; /* NULL: it has not begun yet */
+	bool log_waits;	   /* log entries that no save contains yet */
 	/* The save of the state "running", until the opcode has waited for it;
 	 * NULL: there is nothing to wait for. */
 	struct store_change *starting;

@@ -277,6 +277,16 @@ static const struct queue_runner own_runner = {
 	.submit = submit_more,
 };
 
+/* The opcode with which the job begins: a restart may have come between two. */
+static size_t first_op(const struct job *j)
+{
+	size_t i = 0;
+
+	while (i + 1 < j->n_ops && j->ops[i].status == JOB_SUCCESS)
+		i++;
+	return i;
+}
+
 void queue_run_start(struct queue *q, struct job *j)
 {
 	struct running *r = xalloc(sizeof(*r));
@@ -286,6 +296,7 @@ void queue_run_start(struct queue *q, struct job *j)
 	r->run.runner = &own_runner;
 	r->run.queue = q;
 	r->run.job = j;
+	r->run.op_index = first_op(job_newest(j));
 	j->private->running = r;
 	snprintf(name, sizeof(name), "job %ju", (uintmax_t)j->id);
 	task_spawn(name, job_task, r);

@@ -73,6 +73,28 @@ Test(queue_order, cancel_at_each_stage)
 	world_expect_trace("1.0 ");
 }
 
+/* The job starts, but its task has not had its turn yet. */
+static void do_start_and_cancel(void *arg)
+{
+	queue_set_max_running(world.queue, 1);
+	do_cancel(arg);
+}
+
+Test(queue_order, a_reloaded_job_is_killed_just_as_it_starts)
+{
+	uint64_t id = world_submit_ops(json_make(
+		"[o, o]", world_op("ok", 0, NULL), world_op("wait", 0, NULL)));
+
+	world_settle();
+	world_crash(1);
+	world.max_running = 0;
+	world_reopen();
+	world_expect_status(id, "queued");
+	expect_order((struct order){.id = id, .kill = true},
+		     do_start_and_cancel, true, "Job 1 canceled");
+	world_expect_field(id, "opstatus", "[\"success\",\"canceled\"]");
+}
+
 Test(queue_order, a_running_job_that_was_told_runs_no_further_opcode)
 {
 	uint64_t id = world_submit_ops(json_make(
