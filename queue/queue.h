@@ -144,10 +144,13 @@ int queue_submitted_once(struct queue *q, const char *key, const char *digest,
 
 /* Submit several jobs, a list of lists of opcodes; relative dependencies are
  * resolved.  The answer has the form of LUXI's SubmitManyJobs: [[true, id] or
- * [false, text], ...], to be freed.  readable: when one opcode cannot be read,
- * all jobs are refused. */
+ * [false, text], ...], to be freed. */
+enum queue_many {
+	QUEUE_ALL_READABLE = 1, /* an unreadable opcode refuses all jobs */
+	QUEUE_IGNORES_DRAIN = 2,
+};
 WAITS json_t *queue_submit_many(struct queue *q, const json_t *jobs,
-				bool readable, struct error *err);
+				unsigned how, struct error *err);
 
 /* A live job, borrowed until the next wait; NULL if there is none with this id.
  * It is in its last durable state; a state that is still being written is not
@@ -282,7 +285,7 @@ struct queue_runner {
 	int (*priority)(const struct queue_run *run);
 	WAITS void (*fill)(struct queue_run *run, const json_t *members);
 	WAITS json_t *(*submit)(struct queue_run *run, const json_t *jobs,
-				struct error *err);
+				bool ignore_drain, struct error *err);
 };
 
 struct queue_run {
@@ -324,6 +327,6 @@ WAITS void queue_run_fill(struct queue_run *run, const json_t *members);
 
 /* Submit jobs on behalf of this one, as queue_submit_many(). */
 WAITS json_t *queue_run_submit(struct queue_run *run, const json_t *jobs,
-			       struct error *err);
+			       bool ignore_drain, struct error *err);
 
 #endif

@@ -263,9 +263,10 @@ static WAITS void note_members(struct queue_run *run, const json_t *members)
 }
 
 static WAITS json_t *submit_more(struct queue_run *run, const json_t *jobs,
-				 struct error *err)
+				 bool ignore_drain, struct error *err)
 {
-	return queue_submit_many(run->queue, jobs, false, err);
+	return queue_submit_many(run->queue, jobs,
+				 ignore_drain ? QUEUE_IGNORES_DRAIN : 0, err);
 }
 
 static const struct queue_runner own_runner = {
@@ -343,7 +344,7 @@ void queue_run_fill(struct queue_run *run, const json_t *members)
 }
 
 json_t *queue_run_submit(struct queue_run *run, const json_t *jobs,
-			 struct error *err)
+			 bool ignore_drain, struct error *err)
 {
-	return run->runner->submit(run, jobs, err);
+	return run->runner->submit(run, jobs, ignore_drain, err);
 }

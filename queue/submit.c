@@ -424,7 +424,7 @@ static WAITS int make_all(struct submission *s, const json_t *jobs,
 	return 0;
 }
 
-json_t *queue_submit_many(struct queue *q, const json_t *jobs, bool readable,
+json_t *queue_submit_many(struct queue *q, const json_t *jobs, unsigned how,
 			  struct error *err)
 {
 	size_t n = json_array_size(jobs);
@@ -437,10 +437,10 @@ json_t *queue_submit_many(struct queue *q, const json_t *jobs, bool readable,
 			  "The jobs have to be a list");
 		return NULL;
 	}
-	if (check_open(q, false, err) < 0)
+	if (check_open(q, how & QUEUE_IGNORES_DRAIN, err) < 0)
 		return NULL;
 	s = submission_new(q, n);
-	if (make_all(s, jobs, readable, ids, answer, err) < 0)
+	if (make_all(s, jobs, how & QUEUE_ALL_READABLE, ids, answer, err) < 0)
 		return NULL;
 	if (s->n_good == 0)
 		return steal(&answer);

@@ -201,13 +201,14 @@ static json_t *add_jobs(struct job_plan *p, const json_t *jobs, uint64_t by)
 }
 
 static json_t *on_submit(struct queue_run *run, const json_t *jobs,
-			 struct error *err)
+			 bool ignore_drain, struct error *err)
 {
 	struct job_plan *p = planned_of(run)->plan;
 	auto_json json_t *ids = add_jobs(p, jobs, run->job->id);
 	json_t *answer = json_array(), *id;
 	size_t i;
 
+	(void)ignore_drain;
 	(void)err;
 	json_array_foreach (ids, i, id)
 		json_array_append_new(answer, json_make("[b, O]", 1, id));

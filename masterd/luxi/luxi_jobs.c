@@ -121,7 +121,7 @@ static WAITS json_t *submit_many(struct master *m, const json_t *args,
 		}
 	if (check_drained(m, err) < 0)
 		return NULL;
-	result = queue_submit_many(m->queue, jobs, true, err);
+	result = queue_submit_many(m->queue, jobs, QUEUE_ALL_READABLE, err);
 	return result == NULL ? submit_failed(err) : result;
 }
 

@@ -96,7 +96,7 @@ static void measure_many(struct bench *b)
 
 		for (size_t i = 0; i < b->batch; i++)
 			json_array_append_new(jobs, one_job());
-		answer = queue_submit_many(b->queue, jobs, false, &err);
+		answer = queue_submit_many(b->queue, jobs, 0, &err);
 		check_answer(answer, &err);
 	}
 	submitted = clock_mono_us();

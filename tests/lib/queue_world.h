@@ -363,7 +363,7 @@ static inline void world_do_many(void *arg)
 	struct world_many *m = arg;
 	struct error err;
 
-	m->answer = queue_submit_many(world.queue, m->jobs, false, &err);
+	m->answer = queue_submit_many(world.queue, m->jobs, 0, &err);
 	cr_assert_not_null(m->answer, "%s", err.text);
 }
 

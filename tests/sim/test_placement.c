@@ -252,6 +252,36 @@ Test(placement, all_or_none_also_when_a_creation_is_canceled)
 	sim_run(&s, 60000, NULL, NULL); /* the removals end */
 }
 
+static void drain_task(void *arg)
+{
+	struct error err;
+
+	cr_assert_eq(queue_set_drained(s.master->queue, true, &err), 0);
+	*(bool *)arg = true;
+}
+
+static bool is_true(struct sim *sim, void *arg)
+{
+	(void)sim;
+	return *(bool *)arg;
+}
+
+Test(placement, all_or_none_also_while_the_queue_is_drained)
+{
+	uint64_t id = sim_submit(&s, op_third_fails(false), NULL);
+	bool drained = false;
+
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	task_set_owner(&s);
+	task_spawn("drain", drain_task, &drained);
+	task_set_owner(NULL);
+	cr_assert(sim_run(&s, 1000, is_true, &drained));
+	cr_assert_str_eq(sim_wait(&s, last_job_of(id)), "success");
+	cr_assert(sim_run(&s, 60000, is_gone, (void *)"web1"));
+	cr_assert(sim_run(&s, 60000, is_gone, (void *)"web2"));
+	sim_run(&s, 60000, NULL, NULL); /* the removals end */
+}
+
 Test(placement, all_or_none_survives_the_master)
 {
 	uint64_t id = sim_submit(&s, op_third_fails(false), NULL), last;

@@ -246,8 +246,7 @@ static void submit_too_large(void *arg)
 {
 	struct error err;
 
-	auto_json json_t *answer =
-		queue_submit_many(world.queue, arg, false, &err);
+	auto_json json_t *answer = queue_submit_many(world.queue, arg, 0, &err);
 	const char *why =
 		json_string_value(json_array_get(json_array_get(answer, 0), 1));
 

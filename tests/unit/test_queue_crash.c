@@ -51,7 +51,7 @@ static void submit_some(void *arg)
 			json_make("[o, o]", world_op("log", 0, NULL),
 				  world_op("ok", 0,
 					   i % 3 == 1 ? "[[-1, []]]" : NULL)));
-	answer = queue_submit_many(world.queue, jobs, false, &err);
+	answer = queue_submit_many(world.queue, jobs, 0, &err);
 	for (size_t i = 0; i < json_array_size(answer); i++) {
 		const json_t *id = json_array_get(json_array_get(answer, i), 1);
 

@@ -280,7 +280,7 @@ static void do_submit_many(void *arg)
 {
 	struct error err;
 
-	json_decref(queue_submit_many(world.queue, arg, false, &err));
+	json_decref(queue_submit_many(world.queue, arg, 0, &err));
 }
 
 static void do_cancel_first(void *arg)

@@ -90,7 +90,7 @@ static WAITS json_t *finish_exec(struct lu *lu, struct error *err)
 			"and %s could not be created",
 			json_string_value(json_array_get(removed, i)),
 			json_string_value(json_array_get(failed, 0)));
-	return lu_submit_jobs(
+	return lu_submit_undo(
 		lu, jobs,
 		json_make("{s:o, s:o}", "failed", failed, "removed", removed),
 		err);

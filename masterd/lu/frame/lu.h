@@ -190,6 +190,10 @@ bool lu_plans(const struct lu *lu);
  * (may be NULL). */
 WAITS json_t *lu_submit_jobs(struct lu *lu, json_t *jobs STEALS,
 			     json_t *other STEALS, struct error *err);
+/* The same for jobs that undo what others have begun: also while the queue is
+ * drained. */
+WAITS json_t *lu_submit_undo(struct lu *lu, json_t *jobs STEALS,
+			     json_t *other STEALS, struct error *err);
 
 /* The reason trail for node calls that take it; to be freed. */
 json_t *lu_reason(struct lu *lu);

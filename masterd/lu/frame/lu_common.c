@@ -327,8 +327,9 @@ static void inherit(struct lu *lu, json_t *op)
 		json_set_int(op, "debug_level", lu->common.debug_level);
 }
 
-json_t *lu_submit_jobs(struct lu *lu, json_t *jobs STEALS, json_t *other STEALS,
-		       struct error *err)
+static WAITS json_t *submit(struct lu *lu, json_t *jobs STEALS,
+			    json_t *other STEALS, bool ignore_drain,
+			    struct error *err)
 {
 	auto_json json_t *own = jobs;
 	auto_json json_t *result = other == NULL ? json_object() : other;
@@ -340,10 +341,23 @@ json_t *lu_submit_jobs(struct lu *lu, json_t *jobs STEALS, json_t *other STEALS,
 		for (size_t j = 0; j < json_array_size(ops); j++)
 			inherit(lu, json_array_get(ops, j));
 	}
-	ids = json_array_size(own) == 0 ? json_array()
-					: queue_run_submit(lu->run, own, err);
+	ids = json_array_size(own) == 0
+		      ? json_array()
+		      : queue_run_submit(lu->run, own, ignore_drain, err);
 	if (ids == NULL)
 		return NULL;
 	json_object_set_new(result, "jobs", ids);
 	return steal(&result);
+}
+
+json_t *lu_submit_jobs(struct lu *lu, json_t *jobs STEALS, json_t *other STEALS,
+		       struct error *err)
+{
+	return submit(lu, jobs, other, false, err);
+}
+
+json_t *lu_submit_undo(struct lu *lu, json_t *jobs STEALS, json_t *other STEALS,
+		       struct error *err)
+{
+	return submit(lu, jobs, other, true, err);
 }
