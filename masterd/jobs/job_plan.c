@@ -92,41 +92,24 @@ static json_t *lock_entry(const struct job_plan *p, const struct lock_want *w)
 	return lock;
 }
 
-/* A want of a planned opcode, to be compared with the locks held now. */
-struct holders {
-	const struct lock_want *want;
-	char *name, *level; /* in locks_describe()'s form; its level's set */
-	json_t *jobs;
-};
-
-/* Note the jobs that hold the lock in a mode for which the want would wait. */
-static void add_holders(const struct lock_info *info, void *arg)
+static void add_holder(uint64_t job, void *arg)
 {
-	const struct holders *h = arg;
-	bool is_it = h->want->name != NULL ? str_eq(info->name, h->name)
-					   : str_starts(info->name, h->level);
+	json_t *jobs = arg, *other;
+	size_t i;
 
-	if (!is_it || info->mode == NULL ||
-	    (!h->want->exclusive && !str_eq(info->mode, "exclusive")))
-		return;
-	for (size_t i = 0; i < info->n_owners; i++)
-		json_array_append_new(
-			h->jobs, json_integer((json_int_t)info->owners[i]));
+	json_array_foreach (jobs, i, other)
+		if (json_integer_value(other) == (json_int_t)job)
+			return;
+	json_array_append_new(jobs, json_integer((json_int_t)job));
 }
 
 /* The ids of the jobs that hold the locks, and for which one would wait. */
 static void note_holders(const struct job_plan *p, const struct lock_want *w,
 			 json_t *lock)
 {
-	const char *level = lock_level_name(w->level);
-	auto_free char *prefix = xprintf("%s/", level);
-	auto_free char *name =
-		xprintf("%s%s", prefix, w->name == NULL ? "" : w->name);
 	auto_json json_t *jobs = json_array();
-	struct holders h = {
-		.want = w, .name = name, .level = prefix, .jobs = jobs};
 
-	locks_describe(p->real->locks, add_holders, &h);
+	locks_holders(p->real->locks, w, add_holder, jobs);
 	if (json_array_size(jobs) > 0)
 		json_object_set(lock, "held_by", jobs);
 }

@@ -177,6 +177,12 @@ void locks_describe(const struct locks *l,
 		    void (*fn)(const struct lock_info *info, void *arg),
 		    void *arg);
 
+/* Call fn with the owner of each request that holds what this want would wait
+ * for: the lock itself, or all of its level, or parts of the level where the
+ * want is for all of it.  The cost does not grow with the number of locks. */
+void locks_holders(const struct locks *l, const struct lock_want *want,
+		   void (*fn)(uint64_t owner, void *arg), void *arg);
+
 /* The waiting request of this owner, or NULL. */
 const struct lock_request *locks_waiting(const struct locks *l, uint64_t owner);
 

@@ -100,6 +100,34 @@ void locks_describe(const struct locks *l,
 		describe(all.locks[i], fn, arg);
 }
 
+/* --- one lock --- */
+
+static void holders_against(const struct lock *lock, enum mode mode,
+			    void (*fn)(uint64_t owner, void *arg), void *arg)
+{
+	struct lock_entry *e;
+
+	if (lock == NULL)
+		return;
+	list_each (e, &lock->held, link)
+		if (!lock_modes_compatible(mode, e->mode))
+			fn(e->r->owner, arg);
+}
+
+void locks_holders(const struct locks *l, const struct lock_want *want,
+		   void (*fn)(uint64_t owner, void *arg), void *arg)
+{
+	const struct lock *set = lock_find(l, want->level, NULL);
+
+	if (want->name == NULL) {
+		holders_against(set, want->exclusive ? X : S, fn, arg);
+		return;
+	}
+	holders_against(lock_find(l, want->level, want->name),
+			want->exclusive ? X : S, fn, arg);
+	holders_against(set, want->exclusive ? IX : IS, fn, arg);
+}
+
 /* --- why somebody waits --- */
 
 const struct lock_request *locks_waiting(const struct locks *l, uint64_t owner)

@@ -4,6 +4,7 @@
 
 #include "lib/json/json.h"
 #include "masterd/config/config.h"
+#include "queue/locks/locks.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"
 #include "tests/sim/planned.h"
@@ -120,6 +121,47 @@ Test(plan, locks_have_names_and_modes)
 	auto_free char *want = json_text_sorted(wanted);
 
 	cr_assert_str_eq(got, want);
+}
+
+static void on_granted(struct lock_request *r)
+{
+	(void)r;
+}
+
+/* Who holds what the lock of this name in the plan would wait for. */
+static void expect_held_by(const json_t *plan, const char *name,
+			   const char *jobs)
+{
+	const json_t *list = json_get(only_op(plan), "locks"), *lock;
+	auto_free char *got = NULL;
+	size_t i;
+
+	json_array_foreach (list, i, lock)
+		if (str_eq(json_str(lock, "name", ""), name))
+			got = json_text(json_get(lock, "held_by"));
+	cr_assert_str_eq(got == NULL ? "none" : got, jobs, "%s", name);
+}
+
+Test(plan, says_who_holds_the_locks)
+{
+	auto_json json_t *op = op_move("OP_INSTANCE_MIGRATE", "web1", NODE3);
+	auto_json json_t *plan = NULL;
+	const struct lock_want wants[] = {
+		{.level = LOCK_INSTANCE, .name = "web1"},
+		{.level = LOCK_NODE, .exclusive = true}};
+	struct lock_request r = {.wants = wants,
+				 .n_wants = 2,
+				 .owner = 77,
+				 .granted = on_granted};
+	struct error err;
+
+	expect(op_add("web1", NODE2, false), "success");
+	cr_assert_eq(locks_request(s.master->locks, &r, &err), 0);
+	plan = sim_plan(&s, op);
+	locks_release(s.master->locks, &r);
+	expect_held_by(plan, "instance/web1", "[77]");
+	expect_held_by(plan, "node/" NODE2, "[77]");
+	expect_held_by(plan, "node-res/" NODE3, "none");
 }
 
 Test(plan, secrets_are_not_shown)

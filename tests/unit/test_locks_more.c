@@ -444,6 +444,46 @@ Test(locks_more, says_why_somebody_waits)
 	release(&e);
 }
 
+static void add_letter(uint64_t owner, void *arg)
+{
+	buf_addf(arg, "%c", (char)owner);
+}
+
+/* Who holds what such a job would wait for. */
+static void expect_holders(struct job j, const char *expected)
+{
+	auto_buf struct buf text = {0};
+
+	locks_holders(locks, &j.wants[0], add_letter, &text);
+	cr_assert_str_eq(text.data == NULL ? "" : text.data, expected);
+}
+
+Test(locks_more, says_who_holds_a_lock)
+{
+	struct job a = job('a', LOCK_NODE, "n1"), b = job('b', LOCK_NODE, "n1"),
+		   C = job('C', LOCK_NODE, "n2"), D = job('D', LOCK_NODE, "n2"),
+		   e = job('e', LOCK_INSTANCE, NULL);
+
+	request(&a);
+	request(&b);
+	request(&C);
+	request(&D); /* waits, so it holds nothing */
+	request(&e);
+	expect_holders(job('x', LOCK_NODE, "n1"), "");
+	expect_holders(job('X', LOCK_NODE, "n1"), "ab");
+	expect_holders(job('x', LOCK_NODE, "n2"), "C");
+	expect_holders(job('x', LOCK_NODE, NULL), "C");
+	expect_holders(job('X', LOCK_NODE, NULL), "abC");
+	expect_holders(job('x', LOCK_INSTANCE, "web1"), "");
+	expect_holders(job('X', LOCK_INSTANCE, "web1"), "e");
+	expect_holders(job('X', LOCK_NETWORK, "net1"), "");
+	release(&a);
+	release(&b);
+	release(&C);
+	release(&D);
+	release(&e);
+}
+
 Test(locks_more, prefers_who_holds_to_who_waits)
 {
 	struct job A = job('A', LOCK_NODE, "n2"), B = job('B', LOCK_NODE, "n1"),
