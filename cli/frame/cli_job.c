@@ -292,15 +292,13 @@ static void job_canceled(const json_t *id, const json_t *results,
 	error_set(err, ERR_CANCELED, NULL, "Job was canceled");
 }
 
-json_t *cli_poll(struct cli *cli, const json_t *id, bool quiet,
-		 struct error *err)
+/* How the job has ended: as cli_poll(). */
+static json_t *outcome(struct cli *cli, const json_t *id, struct error *err)
 {
 	auto_json json_t *rows = NULL;
 	json_t *row;
 	const char *status;
 
-	if (follow(cli, id, quiet, err) < 0)
-		return NULL;
 	rows = cli_call(cli, "QueryJobs",
 			json_make("[[O], [s, s, s]]", id, "status", "opstatus",
 				  "opresult"),
@@ -324,6 +322,20 @@ json_t *cli_poll(struct cli *cli, const json_t *id, bool quiet,
 		job_failure(json_array_get(row, 1), json_array_get(row, 2),
 			    err);
 	return NULL;
+}
+
+json_t *cli_watch(struct cli *cli, const json_t *id, bool quiet,
+		  struct error *err)
+{
+	return follow(cli, id, quiet, err) < 0 ? NULL : outcome(cli, id, err);
+}
+
+json_t *cli_poll(struct cli *cli, const json_t *id, bool quiet,
+		 struct error *err)
+{
+	if (follow(cli, id, quiet, err) < 0 && err->kind != ERR_JOB_LOST)
+		return NULL;
+	return outcome(cli, id, err);
 }
 
 json_t *cli_submit_job(struct cli *cli, json_t *ops STEALS, struct error *err)

@@ -40,9 +40,13 @@ int cli_submit(struct cli *cli, json_t *op STEALS, json_t **ret_result,
 json_t *cli_submit_job(struct cli *cli, json_t *ops STEALS, struct error *err);
 
 /* Wait for a job; each line of its log goes to stdout.  The result of its
- * opcodes (a list), or NULL with err. */
+ * opcodes (a list), or NULL with err.  Others may archive a job that has ended
+ * before one looks at it: then the result comes without the log. */
 json_t *cli_poll(struct cli *cli, const json_t *id, bool quiet,
 		 struct error *err);
+/* The same; for a job that is archived ERR_JOB_LOST. */
+json_t *cli_watch(struct cli *cli, const json_t *id, bool quiet,
+		  struct error *err);
 
 /* Many jobs: mostly one opcode each.  names (may be NULL) are shown beside
  * them. */

@@ -376,7 +376,7 @@ static int await(struct cli *cli, bool quiet)
 {
 	auto_json json_t *id = json_string(cli->args[0]);
 	struct error failure;
-	auto_json json_t *result = cli_poll(cli, id, quiet, &failure);
+	auto_json json_t *result = cli_watch(cli, id, quiet, &failure);
 
 	if (result != NULL)
 		return CLI_OK;
