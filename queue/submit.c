@@ -31,14 +31,23 @@ struct submission {
 
 /* --- the input of an opcode --- */
 
+/* The number that stands for a job; clients may send it as text. */
+static bool read_id(const json_t *id, int64_t *ret)
+{
+	if (json_is_string(id))
+		return str_to_int64(json_string_value(id), ret) && *ret > 0;
+	*ret = json_integer_value(id);
+	return json_is_integer(id) && *ret != 0;
+}
+
 /* Turn a relative job id into an absolute one; ids has those of the jobs before
  * this one in the submission. */
 static int resolve(const json_t *id, const uint64_t *ids, size_t n,
 		   uint64_t last_id, uint64_t *ret_id, struct error *err)
 {
-	json_int_t value = json_integer_value(id);
+	int64_t value;
 
-	if (!json_is_integer(id) || value == 0)
+	if (!read_id(id, &value))
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "A dependency needs the id of a job");
 	if (value > 0 && (uint64_t)value > last_id)
@@ -50,13 +59,13 @@ static int resolve(const json_t *id, const uint64_t *ids, size_t n,
 		*ret_id = (uint64_t)value;
 		return 0;
 	}
-	if (value < -(json_int_t)n || ids[(json_int_t)n + value] == 0)
+	if (value < -(int64_t)n || ids[(int64_t)n + value] == 0)
 		return error_set(
 			err, ERR_PREREQ, ECODE_INVAL,
 			"The relative dependency %jd names no job that "
 			"was submitted before in the same call",
 			(intmax_t)value);
-	*ret_id = ids[(json_int_t)n + value];
+	*ret_id = ids[(int64_t)n + value];
 	return 0;
 }
 

@@ -310,11 +310,24 @@ Test(queue, a_child_of_the_wrong_end_fails_and_so_do_its_own)
 	world_expect_trace("1.0 4.0 5.0 ");
 }
 
+Test(queue, a_dependency_may_be_named_by_text)
+{
+	uint64_t parent = world_submit("hold"),
+		 child = world_submit_ops(world_one("ok", "[[\"1\", []]]"));
+
+	world_settle();
+	world_expect_status(parent, "running");
+	world_expect_status(child, "queued");
+	world_open_gate();
+	world_expect_status(child, "success");
+}
+
 Test(queue, dependencies_on_what_is_not_there_are_refused)
 {
 	static const char *const depends[] = {
-		"[[5, []]]", "[[1, []]]", "[[0, []]]",	  "[[-1, []]]",
-		"[[1]]",     "[5]",	  "[[\"x\", []]]"};
+		"[[5, []]]",	 "[[1, []]]",	   "[[0, []]]",
+		"[[-1, []]]",	 "[[1]]",	   "[5]",
+		"[[\"x\", []]]", "[[\"-1\", []]]", "[[\"5\", []]]"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(depends); i++) {
 		auto_json json_t *ops = world_one("ok", depends[i]);
