@@ -100,6 +100,11 @@ static void print_submitted(const struct cli_jobs *jobs)
 	printf("Submitted jobs %s\n", joined);
 }
 
+/* So many of the jobs that are left are asked for the one to follow next.  More
+ * would rarely find a better one, and for each job of thousands all would be
+ * asked. */
+#define LOOK_MAX 25
+
 /* Take out the job to be followed next: the first that does not wait for its
  * turn, else the first. */
 static json_t *choose(struct cli *cli, struct cli_jobs *jobs, struct error *err)
@@ -108,8 +113,11 @@ static json_t *choose(struct cli *cli, struct cli_jobs *jobs, struct error *err)
 	auto_json json_t *rows = NULL;
 	size_t i, best = 0;
 
-	json_array_foreach (jobs->jobs, i, job)
+	json_array_foreach (jobs->jobs, i, job) {
+		if (i == LOOK_MAX)
+			break;
 		json_array_append(ids, json_array_get(job, 0));
+	}
 	rows = cli_call(cli, "QueryJobs", json_make("[o, [s]]", ids, "status"),
 			err);
 	if (rows == NULL)

@@ -53,6 +53,12 @@ def main():
     tap.point(run.returncode == 0,
               "a job that was archived meanwhile has not failed",
               (run.stdout + run.stderr).split("\n"))
+    run, asked = follow(folder, 60, Jobs())
+    tap.point(run.returncode == 0, "many jobs are followed",
+              run.stderr.split("\n"))
+    tap.point(max(len(args[0]) for method, args in asked
+                  if method == "QueryJobs") <= 25,
+              "and few of them asked at a time")
     return tap.end()
 
 
