@@ -149,15 +149,18 @@ static void locks_swap(struct lu_locks *a, struct lu_locks *b)
 {
 	struct lock_want *wants = a->wants;
 	size_t n = a->n, cap = a->cap;
+	struct table places = a->places;
 	unsigned at_least = a->at_least;
 
 	a->wants = b->wants;
 	a->n = b->n;
 	a->cap = b->cap;
+	a->places = b->places;
 	a->at_least = b->at_least;
 	b->wants = wants;
 	b->n = n;
 	b->cap = cap;
+	b->places = places;
 	b->at_least = at_least;
 }
 

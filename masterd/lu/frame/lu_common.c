@@ -18,25 +18,45 @@ void lu_locks_clear(struct lu_locks *locks)
 		free(mem_unconst(locks->wants[i].name));
 	locks->n = 0;
 	locks->at_least = 0;
+	table_done(&locks->places, free);
 }
 
-static struct lock_want *find_want(struct lu_locks *locks,
-				   enum lock_level level, const char *name)
+/* No name is empty. */
+static char *place_key(enum lock_level level, const char *name)
 {
-	for (size_t i = 0; i < locks->n; i++)
-		if (locks->wants[i].level == level &&
-		    str_eq(locks->wants[i].name, name))
-			return &locks->wants[i];
-	return NULL;
+	return xprintf("%s/%s", lock_level_name(level),
+		       name == NULL ? "" : name);
+}
+
+/* The index of the want; false: there is none. */
+static bool find_want(const struct lu_locks *locks, enum lock_level level,
+		      const char *name, size_t *ret)
+{
+	auto_free char *key = place_key(level, name);
+	const size_t *place = table_get(&locks->places, key);
+
+	if (place != NULL)
+		*ret = *place;
+	return place != NULL;
+}
+
+static void note_place(struct lu_locks *locks, enum lock_level level,
+		       const char *name, size_t i)
+{
+	auto_free char *key = place_key(level, name);
+
+	table_put(&locks->places, key, xmemdup(&i, sizeof(i)));
 }
 
 static struct lock_want *want(struct lu *lu, enum lock_level level,
 			      const char *name, bool exclusive)
 {
 	struct lu_locks *locks = lu->locks;
-	struct lock_want *old = find_want(locks, level, name);
+	size_t i;
 
-	if (old != NULL) {
+	if (find_want(locks, level, name, &i)) {
+		struct lock_want *old = &locks->wants[i];
+
 		old->exclusive = old->exclusive || exclusive;
 		return old;
 	}
@@ -45,6 +65,7 @@ static struct lock_want *want(struct lu *lu, enum lock_level level,
 		locks->wants = xrealloc(locks->wants,
 					locks->cap * sizeof(*locks->wants));
 	}
+	note_place(locks, level, name, locks->n);
 	locks->wants[locks->n++] = (struct lock_want){
 		.level = level,
 		.name = name == NULL ? NULL : xstrdup(name),
@@ -92,11 +113,10 @@ void lu_want_at_least(struct lu *lu, unsigned n_groups)
 
 bool lu_has(const struct lu *lu, enum lock_level level, const char *name)
 {
-	for (size_t i = 0; i < lu->locks->n; i++)
-		if (lu->locks->wants[i].level == level &&
-		    str_eq(lu->locks->wants[i].name, name))
-			return locks_has(&lu->locks->request, i);
-	return false;
+	size_t i;
+
+	return find_want(lu->locks, level, name, &i) &&
+	       locks_has(&lu->locks->request, i);
 }
 
 void lu_want_all(struct lu *lu, enum lock_level level, bool exclusive)

@@ -9,6 +9,7 @@
 struct lu_locks {
 	struct lock_want *wants; /* names are owned */
 	size_t n, cap;
+	struct table places; /* "level/name" -> its index in wants: size_t */
 	unsigned at_least;
 	bool *released; /* by lu_release(); n flags once granted */
 	/* The objects of the exclusive wants when these were granted, n objects
