@@ -22,6 +22,9 @@
 
 #define EXPAND_ROUNDS 100
 
+/* A longer time limit for locks, ten years, is none. */
+#define LOCK_TIMEOUT_MAX_S (INT64_C(3650) * 86400)
+
 /* --- locks --- */
 
 static void on_granted(struct lock_request *r)
@@ -80,12 +83,14 @@ static int too_late(struct lu *lu, struct error *err)
 
 /* Wait for a change of the request; false when the opcode's time limit is
  * over. */
-static WAITS bool wait_for_locks(struct lu *lu, int64_t deadline_us)
+static WAITS bool wait_for_locks(struct lu *lu)
 {
 	struct cond *changed = &lu->locks->changed;
+	int64_t limit_s = lu->common.lock_timeout_s;
 
-	if (lu->common.lock_timeout_s > 0)
-		return cond_wait_until(changed, deadline_us);
+	if (limit_s > 0 && limit_s <= LOCK_TIMEOUT_MAX_S)
+		return cond_wait_until(changed,
+				       lu->began_us + limit_s * 1000000);
 	cond_wait(changed);
 	return true;
 }
@@ -94,8 +99,6 @@ static WAITS bool wait_for_locks(struct lu *lu, int64_t deadline_us)
 static WAITS int acquire(struct lu *lu, struct error *err)
 {
 	struct lu_locks *locks = lu->locks;
-	int64_t deadline_us =
-		lu->began_us + lu->common.lock_timeout_s * 1000000;
 	bool in_time = true;
 
 	locks->request = (struct lock_request){
@@ -115,7 +118,7 @@ static WAITS int acquire(struct lu *lu, struct error *err)
 	lu->run->set_priority = on_priority;
 	while (!locks_held(&locks->request) && locks->gone == NULL &&
 	       !locks->canceled && !lu->run->canceled && in_time)
-		in_time = wait_for_locks(lu, deadline_us);
+		in_time = wait_for_locks(lu);
 	lu->run->cancel = NULL;
 	lu->run->set_priority = NULL;
 	if (locks_held(&locks->request))

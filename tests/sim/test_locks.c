@@ -62,6 +62,15 @@ Test(sim_locks, who_has_waited_long_enough_gives_up)
 	expect(op, "success");
 }
 
+Test(sim_locks, a_huge_time_limit_is_none)
+{
+	json_t *op = op_delay(1, NODE2);
+
+	sim_submit(&s, op_delay(LONG_S, NODE2), NULL);
+	json_set_int(op, "lock_timeout", INT64_MAX / 1000000 + 1);
+	expect(op, "success");
+}
+
 /* A new instance of the same name waits for the removal of the old one. */
 Test(sim_locks, a_name_is_free_when_its_instance_is_gone)
 {
