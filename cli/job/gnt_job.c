@@ -60,7 +60,8 @@ static bool is_doubtful(const json_t *row)
 
 static int check_listed(struct cli *cli, const json_t *rows, struct error *err)
 {
-	auto_json json_t *ids = NULL, *known = NULL;
+	auto_json json_t *known = NULL;
+	auto_strv struct strv ids = {0}; /* the answer has each once */
 	const json_t *row;
 	size_t i, doubtful = 0;
 
@@ -68,14 +69,16 @@ static int check_listed(struct cli *cli, const json_t *rows, struct error *err)
 		doubtful += is_doubtful(row);
 	if (doubtful == 0)
 		return 0;
-	ids = cli_args(cli, 0);
-	known = cli_call(cli, "QueryJobs", json_make("[O, [s]]", ids, "status"),
+	for (int a = 0; a < cli->n_args; a++)
+		strv_add_unique(&ids, cli->args[a]);
+	known = cli_call(cli, "QueryJobs",
+			 json_make("[o, [s]]", json_from_strv(&ids), "status"),
 			 err);
 	if (known == NULL)
 		return -1;
 	json_array_foreach (known, i, row)
 		if (!json_is_string(json_array_get(row, 0)))
-			return tool_unknown("Job", cli->args[i], err);
+			return tool_unknown("Job", ids.items[i], err);
 	return 0;
 }
 

@@ -173,6 +173,7 @@ job|gnt-job info 99999
 Invalid job ID 'ghost'|gnt-job info ghost
 job|gnt-job list 99999
 job|gnt-job list 1 99999
+job|gnt-job list 1 1 99999
 Invalid job ID 'ghost'|gnt-job list ghost
 field|gnt-job list -o ghost
 field|gnt-job list-fields ghost
