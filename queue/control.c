@@ -79,13 +79,23 @@ static WAITS int cancel_queued(struct queue *q, struct job *j, bool *ret_ok,
 		      ret_text);
 }
 
-static void begin_canceling(struct job *j)
+/* Whatever the job waits for, it gives it up. */
+static void interrupt(struct running *r)
+{
+	r->run.killed = true;
+	if (r->task != NULL)
+		task_interrupt(r->task);
+}
+
+static void begin_canceling(struct job *j, bool kill)
 {
 	struct running *r = j->private->running;
 	size_t i = r->run.op_index;
 	struct job *draft = job_edit(j);
 
 	r->run.canceled = true;
+	if (kill)
+		interrupt(r);
 	if (draft->ops[i].status == JOB_WAITING) {
 		job_op_move(&draft->ops[i], JOB_CANCELING);
 		job_show_waiting(j, i);
@@ -94,13 +104,13 @@ static void begin_canceling(struct job *j)
 		r->run.cancel(&r->run);
 }
 
-static WAITS int cancel_waiting(struct queue *q, struct job *j, bool *ret_ok,
-				char **ret_text)
+static WAITS int cancel_waiting(struct queue *q, struct job *j, bool kill,
+				bool *ret_ok, char **ret_text)
 {
 	uint64_t id = j->id;
 	enum job_state s;
 
-	begin_canceling(j);
+	begin_canceling(j, kill);
 	s = wait_final(q, id);
 	if (s == JOB_CANCELED)
 		return answer(true, xprintf("Job %ju canceled", (uintmax_t)id),
@@ -111,7 +121,8 @@ static WAITS int cancel_waiting(struct queue *q, struct job *j, bool *ret_ok,
 				      "canceled, with status '%s'",
 				      (uintmax_t)id, job_state_name(s)),
 			      ret_ok, ret_text);
-	return answer(false, xprintf(TOO_LATE), ret_ok, ret_text);
+	return answer(kill, xstrdup(kill ? KILLED : TOO_LATE), ret_ok,
+		      ret_text);
 }
 
 static int cancel_running(struct job *j, bool kill, bool *ret_ok,
@@ -120,10 +131,8 @@ static int cancel_running(struct job *j, bool kill, bool *ret_ok,
 	struct running *r = j->private->running;
 
 	r->run.canceled = true;
-	if (kill) {
-		r->run.killed = true;
-		task_interrupt(r->task);
-	}
+	if (kill)
+		interrupt(r);
 	if (r->run.cancel != NULL)
 		r->run.cancel(&r->run);
 	return answer(kill, xstrdup(kill ? KILLED : TOO_LATE), ret_ok,
@@ -150,7 +159,7 @@ int queue_cancel(struct queue *q, uint64_t id, bool kill, bool *ret_ok,
 		return cancel_queued(q, j, ret_ok, ret_text, err);
 	op = newest->ops[j->private->running->run.op_index].status;
 	if (op == JOB_QUEUED || op == JOB_WAITING || op == JOB_CANCELING)
-		return cancel_waiting(q, j, ret_ok, ret_text);
+		return cancel_waiting(q, j, kill, ret_ok, ret_text);
 	return cancel_running(j, kill, ret_ok, ret_text);
 }
 

@@ -80,11 +80,12 @@ static void fail_op(struct running *r, size_t i, const struct error *err)
 	int64_t now = now_after(op->start_us);
 	auto_json json_t *rest = queue_run_preceding_failed();
 
-	if (r->run.killed) {
+	if (r->run.killed && op->status == JOB_RUNNING) {
 		kill_from(draft, i, err, now);
 		return;
 	}
-	if (err->kind == ERR_CANCELED && r->run.canceled) {
+	/* Who is killed while he waits has done nothing yet. */
+	if ((err->kind == ERR_CANCELED || r->run.killed) && r->run.canceled) {
 		cancel_from(draft, i, now);
 		return;
 	}

@@ -6,6 +6,7 @@
  *	fail    gets its locks and fails
  *	prereq  fails before it has its locks
  *	wait    waits for its locks until world.open_locks
+ *	deaf    the same, and only a kill ends that
  *	hold    has its locks and runs until world.open_gate (or is killed)
  *	log     writes three log entries and succeeds
  *	secret  succeeds with its secret parameters
@@ -68,6 +69,10 @@ static inline void world_on_cancel(struct queue_run *run)
 static inline int world_get_locks(struct queue_run *run, const char *act,
 				  struct error *err)
 {
+	while (strcmp(act, "deaf") == 0 && !world.open_locks && !run->killed)
+		cond_wait(&world.locks);
+	if (run->killed)
+		return error_set(err, ERR_EXEC, NULL, "it gave up");
 	run->cancel = world_on_cancel;
 	while (strcmp(act, "wait") == 0 && !world.open_locks && !run->canceled)
 		cond_wait(&world.locks);

@@ -73,6 +73,23 @@ Test(queue_order, cancel_at_each_stage)
 	world_expect_trace("1.0 ");
 }
 
+Test(queue_order, a_waiting_job_that_does_not_listen_is_killed)
+{
+	uint64_t once = world_submit("deaf"), twice = world_submit("deaf");
+
+	world_settle();
+	world_expect_status(once, "waiting");
+	expect_order((struct order){.id = once, .kill = true}, do_cancel, true,
+		     "Job 1 canceled");
+	expect_order((struct order){.id = twice}, do_cancel, false,
+		     "Job no longer waiting, can't cancel (informed it "
+		     "anyway)");
+	world_expect_status(twice, "canceling");
+	expect_order((struct order){.id = twice, .kill = true}, do_cancel, true,
+		     "Job 2 canceled");
+	world_expect_trace("");
+}
+
 /* The job starts, but its task has not had its turn yet. */
 static void do_start_and_cancel(void *arg)
 {
