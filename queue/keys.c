@@ -78,15 +78,18 @@ int keys_load(struct queue *q, struct error *err)
 
 struct sweep {
 	struct strv old;
-	int64_t before_us;
+	int64_t now_us;
 };
 
 static void find_old(const char *name, void *value, void *arg)
 {
-	const struct key *k = value;
+	struct key *k = value;
 	struct sweep *s = arg;
 
-	if (k->job != 0 && k->time_us < s->before_us)
+	/* It is from a clock that was ahead. */
+	if (k->time_us > s->now_us)
+		k->time_us = s->now_us;
+	if (k->job != 0 && s->now_us - k->time_us > KEEP_US)
 		strv_add(&s->old, name);
 }
 
@@ -100,10 +103,12 @@ static void drop(struct queue *q, const char *name)
 
 static void sweep(struct queue *q, int64_t now_us)
 {
-	struct sweep s = {.before_us = now_us - KEEP_US};
+	struct sweep s = {.now_us = now_us};
+	int64_t since_us = now_us - q->keys_swept_us;
 	struct store_change *c;
 
-	if (now_us - q->keys_swept_us < SWEEP_US)
+	/* A clock that was set back says nothing of how long ago it was. */
+	if (since_us >= 0 && since_us < SWEEP_US)
 		return;
 	q->keys_swept_us = now_us;
 	table_each(&q->keys, find_old, &s);

@@ -7,6 +7,7 @@ TestSuite(queue_keys, .init = world_begin, .fini = world_teardown,
 
 #define KEY_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define KEY_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+#define KEY_C "cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc"
 
 struct once {
 	const char *key, *digest, *act;
@@ -80,6 +81,30 @@ Test(queue_keys, a_day_later_they_are_forgotten)
 	world_crash(1);
 	world_reopen();
 	cr_expect_eq(submit(KEY_A, "d2"), second);
+}
+
+static bool has_file(const char *key)
+{
+	auto_free char *path = xprintf("/q/key-%s", key);
+
+	return fake_disk_text(&world.disk, path) != NULL;
+}
+
+Test(queue_keys, a_clock_that_was_ahead_keeps_none_for_ever)
+{
+	const int64_t year_us = INT64_C(365) * 86400 * 1000000,
+		      day_us = (QUEUE_KEY_S + 1) * INT64_C(1000000);
+
+	world.now_us += year_us;
+	submit(KEY_A, "d1");
+	world.now_us -= year_us;
+	submit(KEY_B, "d1");
+	world.now_us += day_us;
+	submit(KEY_C, "d1");
+	world_stop();
+	cr_expect_not(has_file(KEY_A));
+	cr_expect_not(has_file(KEY_B));
+	cr_expect(has_file(KEY_C));
 }
 
 static void both(void *arg)
