@@ -144,7 +144,7 @@ Test(copies, a_guest_that_runs_is_exported_from_snapshots)
 	auto_strv struct strv calls = {0};
 
 	add();
-	table_put(&s.nodes[1].running, "web1", &s);
+	table_put(&s.nodes[1].running, "web1", (void *)(intptr_t)128);
 	json_set_bool(op, "shutdown", false);
 	json_object_del(op, "dump_compress");
 	s.calls = &calls;
