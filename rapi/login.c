@@ -3,6 +3,7 @@
  * is none at once. */
 #include "rapi/login.h"
 
+#include <gnutls/gnutls.h>
 #include <string.h>
 
 #include "lib/base/clock.h"
@@ -10,6 +11,7 @@
 #include "lib/client/luxi.h"
 #include "lib/json/json.h"
 #include "rapi/console/carrier.h"
+#include "rapi/frame/hash.h"
 #include "rapi/frame/reply.h"
 #include "rapi/frame/route.h"
 #include "rapi/frame/token.h"
@@ -160,9 +162,16 @@ void login_failed(struct rapi *r, const char *address, const char *user)
 
 /* --- while a stream goes on --- */
 
-static bool is_left(const struct rapi *r, const json_t *token)
+static bool is_over(const json_t *token)
 {
-	const char *id = json_str(token, "id", "");
+	const json_t *expires = json_get(token, "expires");
+
+	return expires != NULL &&
+	       json_number_value(expires) * 1e6 < (double)clock_wall_us();
+}
+
+static bool token_is_left(const struct rapi *r, const char *id)
+{
 	const json_t *one;
 	size_t i;
 
@@ -170,22 +179,61 @@ static bool is_left(const struct rapi *r, const json_t *token)
 		return true; /* not known yet */
 	json_array_foreach (r->tokens, i, one)
 		if (strcmp(json_str(one, "id", ""), id) == 0)
-			return true;
+			return !is_over(one);
 	return false;
 }
 
 bool login_holds(void *rapi, const struct auth *auth)
 {
 	struct rapi *r = rapi;
-	const json_t *expires = json_get(auth->token, "expires");
 
 	users_load(&r->users, false);
-	if (expires != NULL &&
-	    json_number_value(expires) * 1e6 < (double)clock_wall_us())
-		return false;
-	if (auth->token != NULL && !is_left(r, auth->token))
+	if (auth->token != NULL &&
+	    (is_over(auth->token) ||
+	     !token_is_left(r, json_str(auth->token, "id", ""))))
 		return false;
 	return auth_holds(auth, &r->users, !r->require_auth);
+}
+
+/* A hash of what the user may by which password: another one of either is
+ * another hash. */
+static void grant(const char *name, const char *stored, unsigned rights,
+		  char ret[HASH_HEX])
+{
+	auto_free char *text = xprintf("%s\n%s\n%x", name, stored, rights);
+
+	hash_hex(text, strlen(text), ret);
+	gnutls_memset(text, 0, strlen(text));
+}
+
+char *login_owner(const struct auth *a)
+{
+	char hash[HASH_HEX];
+
+	if (a->user == NULL || a->stored == NULL)
+		return xstrdup("");
+	grant(a->user, a->stored, a->rights, hash);
+	return xprintf("%s %s %s", hash, json_str(a->token, "id", "-"),
+		       a->user);
+}
+
+static bool is_still(struct rapi *r, const char *owner)
+{
+	auto_strv struct strv parts = {0};
+	const struct user *user;
+	char hash[HASH_HEX];
+
+	str_split(&parts, owner, ' ');
+	if (parts.n != 3)
+		return false;
+	users_load(&r->users, false);
+	user = users_find(&r->users, parts.items[2]);
+	if (user == NULL)
+		return false;
+	grant(parts.items[2], user->password, user->rights, hash);
+	return strcmp(hash, parts.items[0]) == 0 &&
+	       (strcmp(parts.items[1], "-") == 0 ||
+		token_is_left(r, parts.items[1]));
 }
 
 void login_check(struct rapi *r)
@@ -195,7 +243,7 @@ void login_check(struct rapi *r)
 	if (r->streams != NULL)
 		streams_check(r->streams);
 	list_each (c, &r->open_consoles, link)
-		if (!login_holds(r, &c->auth))
+		if (!is_still(r, c->owner))
 			atomic_store(&c->revoked, true);
 }
 

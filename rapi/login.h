@@ -35,6 +35,10 @@ void login_failed(struct rapi *r, const char *address, const char *user);
 /* Whether who has begun a stream may go on; for streams_create(). */
 bool login_holds(void *rapi, const struct auth *auth);
 
+/* Who this is and by what right, to be freed: text that is asked for again, when
+ * consoles that were given to him are open. */
+char *login_owner(const struct auth *a);
+
 /* End streams and consoles of those who may not have them any more. */
 void login_check(struct rapi *r);
 

@@ -32,16 +32,6 @@ void auth_done(struct auth *a)
 	json_decref(a->token);
 }
 
-void auth_copy(struct auth *ret, const struct auth *a)
-{
-	*ret = (struct auth){
-		.user = a->user == NULL ? NULL : xstrdup(a->user),
-		.stored = a->stored == NULL ? NULL : xstrdup(a->stored),
-		.rights = a->rights,
-		.token = json_ref(a->token),
-	};
-}
-
 static int unauthorized(struct error *err)
 {
 	return reply_bare(err, REPLY_UNAUTHORIZED);

@@ -25,10 +25,6 @@ struct auth {
 
 /* Frees it, and wipes the passwords. */
 void auth_done(struct auth *a);
-#define auto_auth __attribute__((cleanup(auth_done), unused))
-
-/* The same once more, without the password; to be ended by auth_done(). */
-void auth_copy(struct auth *ret, const struct auth *a);
 
 /* Read the header (NULL: there is none), and look the user up.
  * REPLY_UNAUTHORIZED when it is needed and missing, or malformed. */

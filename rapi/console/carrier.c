@@ -62,7 +62,7 @@ void carrier_free(struct console *c)
 	if (c == NULL)
 		return;
 	list_remove(&c->link);
-	auth_done(&c->auth);
+	free(c->owner);
 	free(c->node);
 	free(c->id);
 	free(c);

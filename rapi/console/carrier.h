@@ -10,7 +10,6 @@
 
 #include "lib/base/error.h"
 #include "lib/base/list.h"
-#include "rapi/access/auth.h"
 
 struct https_request;
 
@@ -27,7 +26,7 @@ struct console {
 	struct list link; /* where the daemon has those that are open */
 	char *node, *id;
 	const char *luxi_socket;
-	struct auth auth;    /* whose it is */
+	char *owner;	     /* whose it is, as the daemon calls him */
 	atomic_bool revoked; /* he may have it no longer: it ends soon */
 };
 

@@ -14,7 +14,7 @@ static void forget(struct ticket *t)
 {
 	free(t->instance);
 	free(t->kind);
-	auth_done(&t->auth);
+	free(t->owner);
 	*t = (struct ticket){0};
 }
 
@@ -43,7 +43,7 @@ static struct ticket *oldest(struct tickets *t)
 }
 
 void tickets_give(struct tickets *t, const char *instance, const char *kind,
-		  const struct auth *auth, int64_t now_us,
+		  const char *owner, int64_t now_us,
 		  char ret_secret[TICKET_HEX])
 {
 	struct ticket *place;
@@ -55,7 +55,7 @@ void tickets_give(struct tickets *t, const char *instance, const char *kind,
 	memcpy(place->secret, ret_secret, TICKET_HEX);
 	place->instance = xstrdup(instance);
 	place->kind = xstrdup(kind);
-	auth_copy(&place->auth, auth);
+	place->owner = xstrdup(owner);
 	place->until_us = now_us + TICKET_S * INT64_C(1000000);
 	pthread_mutex_unlock(&t->lock);
 }
@@ -73,7 +73,7 @@ static struct ticket *find(struct tickets *t, const char *secret)
 }
 
 char *tickets_take(struct tickets *t, const char *secret, const char *instance,
-		   int64_t now_us, struct auth *ret_auth)
+		   int64_t now_us, char **ret_owner)
 {
 	struct ticket *ticket;
 	char *kind = NULL;
@@ -83,8 +83,7 @@ char *tickets_take(struct tickets *t, const char *secret, const char *instance,
 	if (ticket != NULL && ticket->until_us >= now_us &&
 	    str_eq(ticket->instance, instance)) {
 		kind = steal(&ticket->kind);
-		*ret_auth = ticket->auth;
-		ticket->auth = (struct auth){0};
+		*ret_owner = steal(&ticket->owner);
 	}
 	/* One try is all that there is. */
 	if (ticket != NULL)

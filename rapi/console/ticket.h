@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "lib/base/error.h"
-#include "rapi/access/auth.h"
 
 #define TICKET_S 30
 #define TICKETS_MAX 256
@@ -20,7 +19,7 @@
 struct ticket {
 	char secret[TICKET_HEX]; /* "": this place is free */
 	char *instance, *kind;
-	struct auth auth; /* of whom it was given to */
+	char *owner;	  /* whom it was given to, as the daemon calls him */
 	int64_t until_us; /* of clock_mono_us() */
 };
 
@@ -35,13 +34,13 @@ void tickets_done(struct tickets *t);
 /* A new one for somebody, good until TICKET_S after now_us; the oldest makes
  * room. */
 void tickets_give(struct tickets *t, const char *instance, const char *kind,
-		  const struct auth *auth, int64_t now_us,
+		  const char *owner, int64_t now_us,
 		  char ret_secret[TICKET_HEX]);
 
 /* Take the ticket with this secret if it is for the instance; its kind, to be
- * freed, and whom it was given to, to be ended by auth_done().  NULL: there is
- * none (any more). */
+ * freed, and whom it was given to, to be freed as well.  NULL: there is none
+ * (any more). */
 char *tickets_take(struct tickets *t, const char *secret, const char *instance,
-		   int64_t now_us, struct auth *ret_auth);
+		   int64_t now_us, char **ret_owner);
 
 #endif

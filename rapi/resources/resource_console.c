@@ -71,7 +71,7 @@ json_t *resource_console_ticket(struct request *q, struct error *err)
 	kind = kind_of(q, json_array_get(row, 2), err);
 	if (kind == NULL)
 		return NULL;
-	tickets_give(q->tickets, name, kind, q->auth, clock_mono_us(), secret);
+	tickets_give(q->tickets, name, kind, q->owner, clock_mono_us(), secret);
 	path = xprintf("/gantry/1/instances/%s/console/ws?ticket=%s", name,
 		       secret);
 	return json_make("{s:s, s:s, s:s, s:s, s:i}", "ticket", secret,
@@ -100,13 +100,12 @@ json_t *resource_console_ws(struct request *q, struct error *err)
 {
 	const char *secret = args_get(&q->args, "ticket"),
 		   *name = q->items.items[0], *socket = NULL;
-	auto_free char *lines = NULL, *kind = NULL;
-	auto_auth struct auth auth = {0};
+	auto_free char *lines = NULL, *kind = NULL, *owner = NULL;
 	auto_json json_t *answer = NULL;
 
 	if (secret != NULL && q->tickets != NULL)
 		kind = tickets_take(q->tickets, secret, name, clock_mono_us(),
-				    &auth);
+				    &owner);
 	if (kind == NULL) {
 		reply_bare(err, REPLY_UNAUTHORIZED);
 		return NULL;
@@ -124,8 +123,7 @@ json_t *resource_console_ws(struct request *q, struct error *err)
 	q->console = carrier_new(answer, socket, err);
 	if (q->console == NULL)
 		return NULL;
-	q->console->auth = auth;
-	auth = (struct auth){0};
+	q->console->owner = steal(&owner);
 	q->status = 101;
 	buf_adds(&q->headers, lines);
 	return json_null();
