@@ -49,24 +49,6 @@ static json_t *field_values(const struct job *job, const json_t *fields)
 	return values;
 }
 
-static json_t *newer_entries(const struct job *job, int64_t known_serial)
-{
-	json_t *newer = json_array();
-	auto_json json_t *logs = NULL;
-	size_t i, k;
-	json_t *log, *entry;
-
-	if ((int64_t)job->log_serial <= known_serial || job->log_serial == 0)
-		return newer;
-	logs = job_field(job, "oplog");
-	json_array_foreach (logs, i, log)
-		json_array_foreach (log, k, entry)
-			if (json_integer_value(json_array_get(entry, 0)) >
-			    known_serial)
-				json_array_append(newer, entry);
-	return newer;
-}
-
 static void wait_free(struct wait *w)
 {
 	queue_unwatch(&w->watch);
@@ -94,7 +76,7 @@ static bool try_answer(struct wait *w, bool in_any_case)
 		luxi_fail(r, &err);
 		return true;
 	}
-	entries = newer_entries(job, w->known_serial);
+	entries = job_log_since(job, w->known_serial);
 	if (!in_any_case && !job_is_final(job) &&
 	    json_array_size(entries) == 0 && json_same(values, w->known))
 		return false;

@@ -108,6 +108,10 @@ void job_end_rest(struct job *j, size_t first, enum job_state to,
 void job_log(struct job *j, size_t op, const char *type, json_t *message STEALS,
 	     int64_t now_us);
 
+/* The entries of all opcodes' logs with a higher serial number (-1: all), to be
+ * freed.  The cost does not grow with the entries before. */
+json_t *job_log_since(const struct job *j, int64_t serial);
+
 /* The whole job as in its file, one line. */
 char *job_to_text(const struct job *j);
 

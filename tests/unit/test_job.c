@@ -256,6 +256,60 @@ Test(job, failed_hooks_are_a_list_in_the_result)
 			       "\"no\"]]]]");
 }
 
+/* The serial numbers of the entries behind this one. */
+static void expect_since(const struct job *j, int64_t serial,
+			 const char *expected)
+{
+	auto_json json_t *newer = job_log_since(j, serial);
+	auto_buf struct buf text = {0};
+	const json_t *entry;
+	size_t i;
+
+	json_array_foreach (newer, i, entry)
+		buf_addf(&text, "%d ",
+			 (int)json_integer_value(json_array_get(entry, 0)));
+	cr_assert_str_eq(text.data == NULL ? "" : text.data, expected);
+}
+
+Test(job, the_log_behind_a_known_entry)
+{
+	static const char *const nasty[] = {"],[9,",	"\\",	  "\"",
+					    "a\\\",[8", "{[\\\"", ""};
+	struct job *j = two_ops();
+	auto_json json_t *last = NULL;
+
+	expect_since(j, -1, "");
+	for (size_t i = 0; i < ARRAY_SIZE(nasty); i++)
+		job_log(j, 0, "message", json_string(nasty[i]), 1);
+	job_log(j, 1, "other", json_make("[{s:[s]}]", "]", "[7,"), 1);
+	expect_since(j, -1, "1 2 3 4 5 6 7 ");
+	expect_since(j, 0, "1 2 3 4 5 6 7 ");
+	expect_since(j, 2, "3 4 5 6 7 ");
+	expect_since(j, 5, "6 7 ");
+	expect_since(j, 6, "7 ");
+	expect_since(j, 7, "");
+	last = job_log_since(j, 3);
+	cr_assert_str_eq(
+		json_string_value(json_array_get(json_array_get(last, 0), 3)),
+		nasty[3]);
+	job_free(j);
+}
+
+/* With all entries parsed each time it would take minutes. */
+Test(job, a_long_log_is_followed, .timeout = 20)
+{
+	struct job *j = two_ops();
+
+	for (int64_t i = 0; i < 100000; i++) {
+		auto_json json_t *newer = NULL;
+
+		job_log(j, 0, "message", json_string("a line of the log"), 1);
+		newer = job_log_since(j, i);
+		cr_assert_eq(json_array_size(newer), 1);
+	}
+	job_free(j);
+}
+
 Test(job, progress_is_a_message_in_files)
 {
 	struct job *j = job_new(7, 1);
