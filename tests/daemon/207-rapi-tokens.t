@@ -54,7 +54,7 @@ bare() { # HEADER: without a password
     curl -sk --max-time 30 -o /dev/null -w '%{http_code}' -H "$1" "$api/gantry/1/tokens"
 }
 is "$(bare "X: y")" 401 "nobody has tokens without a password"
-is "$(cat "$VC"/node*/var/lib/ganeti/queue/tokens | grep -c "$token")" 0 "no node keeps it"
+is "$(grep -rl "$token" "$VC"/node*/var/lib/ganeti)" "" "no node keeps it"
 is "$(cat "$VC"/node*/var/log/ganeti/*.log | grep -ac "$token")" 0 "and no log has it"
 for bad in '{}' '[]' '{"name": "x", "rights": []}' '{"name": "x", "rights": ["all"]}' \
     '{"name": "x", "rights": "read"}' '{"name": "", "rights": ["read"]}' \
