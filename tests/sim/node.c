@@ -534,6 +534,13 @@ static json_t *do_finalize(struct sim_node *n, const json_t *args)
 	return good(json_null());
 }
 
+static json_t *do_export_info(struct sim_node *n, const json_t *args)
+{
+	(void)args;
+	return n->export != NULL ? good(json_string(n->export))
+				 : bad("there is no such export");
+}
+
 /* So is a copy that an instance makes. */
 static json_t *do_mirror_ready(struct sim_node *n, const json_t *args)
 {
@@ -620,6 +627,7 @@ static const struct {
 	{"impexp_cleanup", do_clean_up},
 	{"export_start", do_transfer},
 	{"finalize_export", do_finalize},
+	{"export_info", do_export_info},
 	{"impexp_status", do_impexp_status},
 	{"iallocator_runner", sim_iallocator},
 };

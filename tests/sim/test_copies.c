@@ -6,6 +6,7 @@
 #include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "masterd/config/config.h"
+#include "queue/queue.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"
 
@@ -159,6 +160,63 @@ static bool has_begun(struct sim *sim, void *arg)
 {
 	(void)arg;
 	return sim->nodes[1].transfer != NULL;
+}
+
+#define EXPORT(timestamp)                                                      \
+	"[export]\nversion = 0\ntimestamp = " timestamp "\nos = noop\n"        \
+	"[instance]\nname = web1\ndisk0_dump = d0\ndisk0_size = 64\n"          \
+	"disk1_dump = d1\ndisk1_size = 64\n[backend]\nmaxmem = 128\n"          \
+	"minmem = 128\n"
+
+static json_t *op_import(void)
+{
+	json_t *op = op_add("web2", NODE2, false);
+
+	json_set_str(op, "mode", "import");
+	json_set_str(op, "disk_template", "sharedfile");
+	json_set_str(op, "src_node", NODE3);
+	json_set_str(op, "src_path", "web1");
+	json_object_del(op, "os_type");
+	return op;
+}
+
+/* What comes of an import whose export becomes this one after the first disk
+ * has begun; to be freed. */
+static char *import_changed(const char *export)
+{
+	auto_json json_t *results = NULL;
+	char *refused = NULL;
+	uint64_t id;
+
+	s.nodes[2].export = EXPORT("1");
+	json_decref(s.nodes[1].transfer);
+	s.nodes[1].transfer = NULL;
+	id = sim_submit(&s, op_import(), &refused);
+	cr_assert_neq(id, 0, "%s", refused);
+	cr_assert(sim_run(&s, 60000, has_begun, NULL));
+	s.nodes[2].export = export;
+	sim_wait(&s, id);
+	results = job_field(queue_job(s.master->queue, id), "opresult");
+	return json_text(results);
+}
+
+Test(copies, all_disks_of_an_import_are_of_one_export)
+{
+	static const char *const others[] = {EXPORT("2"), NULL};
+	auto_free char *good = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		auto_free char *got = import_changed(others[i]);
+
+		cr_expect_not_null(strstr(got, "was replaced or removed"), "%s",
+				   got);
+		cr_expect_null(
+			config_find(s.master->config, CONFIG_INSTANCE, "web2"));
+	}
+	good = import_changed(EXPORT("1"));
+	cr_expect_not_null(
+		config_find(s.master->config, CONFIG_INSTANCE, "web2"), "%s",
+		good);
 }
 
 /* Begin a move, and end the daemon of who sends; the job. */

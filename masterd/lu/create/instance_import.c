@@ -20,11 +20,15 @@
 #include "masterd/lu/spec/instance_spec.h"
 
 #define EXPORT_VERSION "0"
+/* A node daemon that is started anew answers after some of these. */
+#define ASK_TRIES 30
+#define ASK_PAUSE_MS 2000
 
 void import_done(struct inst_import *im)
 {
 	free(im->node);
 	free(im->path);
+	free(im->description);
 	free(im->old_name);
 	json_decref(im->images);
 	json_decref(im->kept);
@@ -96,15 +100,17 @@ static WAITS int find(struct lu *lu, const struct op_instance_create *op,
 }
 
 /* The sections of its description; NULL and err. */
-static WAITS json_t *describe(struct lu *lu, const struct inst_import *im,
+static WAITS json_t *describe(struct lu *lu, struct inst_import *im,
 			      struct error *err)
 {
 	auto_json json_t *text =
 		lu_call(lu, im->node, rpc_export_info(im->path), err);
 	json_t *sections = NULL;
 
-	if (json_is_string(text))
-		sections = ini_parse(json_string_value(text), err);
+	if (json_is_string(text)) {
+		im->description = xstrdup(json_string_value(text));
+		sections = ini_parse(im->description, err);
+	}
 	if (sections == NULL) {
 		error_wrap(err, "No export or invalid export found in dir %s",
 			   im->path);
@@ -442,6 +448,38 @@ void import_env(struct lu *lu, const struct inst_import *im, json_t *ret_env)
 
 /* --- the data --- */
 
+/* The description as it is now, to be freed; NULL and err. */
+static WAITS json_t *read_again(struct lu *lu, const struct inst_import *im,
+				struct error *err)
+{
+	for (unsigned tries = 1;; tries++) {
+		json_t *text =
+			lu_call(lu, im->node, rpc_export_info(im->path), err);
+
+		if (text != NULL || err->kind != ERR_RPC ||
+		    tries == ASK_TRIES || lu->run->killed)
+			return text;
+		task_sleep(ASK_PAUSE_MS);
+	}
+}
+
+/* An export that is replaced meanwhile would give the instance disks of two
+ * moments.  It has a time in its description. */
+static WAITS int check_same(struct lu *lu, const struct inst_import *im,
+			    struct error *err)
+{
+	auto_json json_t *text = read_again(lu, im, err);
+
+	if (text == NULL && err->kind != ERR_EXEC)
+		return -1;
+	if (str_eq(json_string_value(text), im->description))
+		return 0;
+	return error_set(err, ERR_EXEC, NULL,
+			 "The export in %s on node %s was replaced or removed "
+			 "during the import; repeat it",
+			 im->path, lu_node_name(lu, im->node));
+}
+
 static WAITS int bring_one(struct lu *lu, const struct inst_import *im,
 			   const json_t *carried, size_t i, struct error *err)
 {
@@ -492,11 +530,14 @@ int import_disks(struct lu *lu, const struct inst_import *im,
 
 	lu_feedback(lu, "* running the instance OS import scripts...");
 	for (size_t i = 0; i < json_array_size(im->images); i++)
-		if (bring_one(lu, im, carried, i, err) < 0)
+		if (check_same(lu, im, err) < 0 ||
+		    bring_one(lu, im, carried, i, err) < 0)
 			return error_wrap(err,
 					  "Could not import disk %zu of "
 					  "instance %s",
 					  i, inst_name(inst));
+	if (check_same(lu, im, err) < 0)
+		return -1;
 	run_rename(lu, im, carried);
 	return 0;
 }

@@ -8,6 +8,7 @@
 struct inst_import {
 	char *node;	    /* UUID of the node that has the export */
 	char *path;	    /* its folder there */
+	char *description;  /* as it was read there */
 	char *old_name;	    /* of the instance that was exported */
 	json_t *images;	    /* a path each disk, or null */
 	const char *stored; /* what these files are compressed with, or NULL */
@@ -34,7 +35,7 @@ void import_env(struct lu *lu, const struct inst_import *im, json_t *ret_env);
 
 /* Write the exported data to the disks of the new instance, with the import
  * script of its OS; then run the script that renames it.  -1 with err: a disk
- * is missing. */
+ * is missing, or the export is not the one that was read any more. */
 WAITS int import_disks(struct lu *lu, const struct inst_import *im,
 		       const json_t *inst, struct error *err);
 
