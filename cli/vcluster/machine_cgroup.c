@@ -199,13 +199,42 @@ static int remove_group(const char *group, struct error *err)
 			 "The control group %s still has processes", group);
 }
 
+/* Remove the groups of the cluster, wherever in a hierarchy they are: each node
+ * has its own below the session that switched it on, which need not be this
+ * one.
+ */
+static int remove_from(const char *top, const char *name, struct error *err)
+{
+	char *const tops[] = {mem_unconst(top), NULL};
+	FTS *walk = fts_open(tops, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
+	int rc = 0;
+
+	if (walk == NULL)
+		return 0;
+	for (FTSENT *e = fts_read(walk); e != NULL && rc == 0;
+	     e = fts_read(walk)) {
+		if (e->fts_info != FTS_D || strcmp(e->fts_name, name) != 0)
+			continue;
+		fts_set(walk, e, FTS_SKIP);
+		rc = remove_group(e->fts_path, err);
+	}
+	fts_close(walk);
+	return rc;
+}
+
 int machine_cgroup_remove(const struct vcluster *v, struct error *err)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(controllers); i++) {
-		auto_free char *group =
-			cluster_group(v, is_unified() ? NULL : controllers[i]);
+	auto_free char *name = xprintf("gantry-vc-%s", v->id);
 
-		if (group != NULL && remove_group(group, err) < 0)
+	if (is_unified()) {
+		auto_free char *group = cluster_group(v, NULL);
+
+		return remove_group(group, err);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(controllers); i++) {
+		auto_free char *top = xprintf(TOP "/%s", controllers[i]);
+
+		if (fs_exists(top) && remove_from(top, name, err) < 0)
 			return -1;
 	}
 	return 0;
