@@ -14,13 +14,6 @@
 
 #define CPUINFO_MAX (4 * 1024 * 1024)
 
-static void add(struct strv *argv, const char *option, const char *value)
-{
-	strv_add(argv, option);
-	if (value != NULL)
-		strv_add(argv, value);
-}
-
 /* Whether hardware acceleration works: the device answers, and the CPU has the
  * instructions (some container hosts offer a device with which nothing
  * boots). */
@@ -50,11 +43,11 @@ static void add_machine(struct strv *argv, const json_t *hv)
 		  json_bool(hv, "acpi", true) ? "" : ",acpi=off");
 	/* A small translation buffer, as there are many guests in test
 	 * clusters. */
-	add(argv, "-accel", accelerated ? "kvm" : "tcg,tb-size=32");
+	kvm_add(argv, "-accel", accelerated ? "kvm" : "tcg,tb-size=32");
 	if (strcmp(json_str(hv, "reboot_behavior", "reboot"), "exit") == 0)
-		add(argv, "-no-reboot", NULL);
+		kvm_add(argv, "-no-reboot", NULL);
 	if (json_bool(hv, "use_localtime", false))
-		add(argv, "-rtc", "base=localtime");
+		kvm_add(argv, "-rtc", "base=localtime");
 }
 
 static void add_cpus(struct strv *argv, const json_t *instance,
@@ -74,16 +67,16 @@ static void add_cpus(struct strv *argv, const json_t *instance,
 		if (n > 0)
 			buf_addf(&smp, ",%s=%jd", parts[i][1], (intmax_t)n);
 	}
-	add(argv, "-smp", smp.data);
+	kvm_add(argv, "-smp", smp.data);
 	if (*type != '\0')
-		add(argv, "-cpu", type);
+		kvm_add(argv, "-cpu", type);
 }
 
 static void add_device(struct strv *argv, const json_t *device)
 {
 	auto_free char *text = kvm_option(device);
 
-	add(argv, "-device", text);
+	kvm_add(argv, "-device", text);
 }
 
 /* Its position in the boot order, which may list several with ':' between; 0:
@@ -121,7 +114,7 @@ static int add_disk(const struct paths *p, struct strv *argv, const json_t *hv,
 		return -1;
 	if (i == 0)
 		set_boot_place(hv, "disk", device);
-	add(argv, "-drive", drive);
+	kvm_add(argv, "-drive", drive);
 	add_device(argv, device);
 	return 0;
 }
@@ -143,7 +136,7 @@ static int add_cdrom(struct strv *argv, const json_t *hv, const char *image,
 	if (device == NULL)
 		return -1;
 	json_object_set_new(device, "drive", json_sprintf("drive-%s", id));
-	add(argv, "-drive", drive);
+	kvm_add(argv, "-drive", drive);
 	add_device(argv, device);
 	return 0;
 }
@@ -155,9 +148,9 @@ static void add_floppy_place(struct strv *argv, const json_t *hv)
 	auto_free char *index = xprintf("isa-fdc.bootindexA=%d", place);
 
 	if (place > 0 && str_eq(json_str(hv, "boot_order", ""), "floppy"))
-		add(argv, "-boot", "a");
+		kvm_add(argv, "-boot", "a");
 	else if (place > 0)
-		add(argv, "-global", index);
+		kvm_add(argv, "-global", index);
 }
 
 static int add_media(struct strv *argv, const json_t *hv, json_t *places,
@@ -174,7 +167,7 @@ static int add_media(struct strv *argv, const json_t *hv, json_t *places,
 		return -1;
 	if (*floppy == '\0')
 		return 0;
-	add(argv, "-drive", drive);
+	kvm_add(argv, "-drive", drive);
 	add_floppy_place(argv, hv);
 	return 0;
 }
@@ -209,7 +202,7 @@ static int add_nic(struct strv *argv, const json_t *hv, const json_t *nic,
 		return -1;
 	if (i == 0)
 		set_boot_place(hv, "network", device);
-	add(argv, "-netdev", text);
+	kvm_add(argv, "-netdev", text);
 	add_device(argv, device);
 	return 0;
 }
@@ -235,16 +228,16 @@ static void add_kernel(struct strv *argv, const json_t *hv)
 
 	if (*kernel == '\0')
 		return;
-	add(argv, "-kernel", kernel);
+	kvm_add(argv, "-kernel", kernel);
 	if (*initrd != '\0')
-		add(argv, "-initrd", initrd);
+		kvm_add(argv, "-initrd", initrd);
 	if (*root != '\0' && strcmp(root, "none") != 0)
 		buf_addf(&line, "root=%s ", root);
 	buf_adds(&line, json_str(hv, "kernel_args", ""));
 	if (json_bool(hv, "serial_console", true))
 		buf_addf(&line, " console=ttyS0,%jd",
 			 (intmax_t)json_int(hv, "serial_speed", 38400));
-	add(argv, "-append", line.data);
+	kvm_add(argv, "-append", line.data);
 }
 
 static void add_sockets(const struct paths *p, struct strv *argv,
@@ -263,12 +256,12 @@ static void add_sockets(const struct paths *p, struct strv *argv,
 	auto_free char *serial =
 		xprintf("unix:%s,server=on,wait=off", serial_quoted);
 
-	add(argv, "-pidfile", pid_path);
-	add(argv, "-qmp", qmp);
+	kvm_add(argv, "-pidfile", pid_path);
+	kvm_add(argv, "-qmp", qmp);
 	/* For Ganeti, where it takes the cluster over again. */
-	add(argv, "-monitor", monitor);
-	add(argv, "-serial",
-	    json_bool(hv, "serial_console", true) ? serial : "none");
+	kvm_add(argv, "-monitor", monitor);
+	kvm_add(argv, "-serial",
+		json_bool(hv, "serial_console", true) ? serial : "none");
 }
 
 /* Huge pages; more devices of the USB; the channel of an agent inside. */
@@ -285,22 +278,22 @@ static void add_more(const struct paths *p, struct strv *argv,
 	auto_strv struct strv devices = {0};
 
 	if (*memory != '\0') {
-		add(argv, "-mem-path", memory);
-		add(argv, "-mem-prealloc", NULL);
+		kvm_add(argv, "-mem-path", memory);
+		kvm_add(argv, "-mem-prealloc", NULL);
 	}
 	if (*uuid != '\0')
-		add(argv, "-uuid", uuid);
+		kvm_add(argv, "-uuid", uuid);
 	str_split(&devices, json_str(hv, "usb_devices", ""), ',');
 	for (size_t i = 0; i < devices.n; i++)
 		if (*devices.items[i] != '\0')
-			add(argv, "-usbdevice", devices.items[i]);
+			kvm_add(argv, "-usbdevice", devices.items[i]);
 	if (!json_bool(hv, "use_guest_agent", false))
 		return;
-	add(argv, "-chardev", channel);
-	add(argv, "-device", "virtio-serial-pci,id=qga");
-	add(argv, "-device",
-	    "virtserialport,bus=qga.0,chardev=qga0,"
-	    "name=org.qemu.guest_agent.0");
+	kvm_add(argv, "-chardev", channel);
+	kvm_add(argv, "-device", "virtio-serial-pci,id=qga");
+	kvm_add(argv, "-device",
+		"virtserialport,bus=qga.0,chardev=qga0,"
+		"name=org.qemu.guest_agent.0");
 }
 
 /* kvm_extra: more options, separated by blanks. */
@@ -327,12 +320,12 @@ int kvm_args(const struct paths *p, const json_t *instance,
 	if (kvm_check_params(hv, err) < 0)
 		return -1;
 	strv_add(ret_argv, json_str(hv, "kvm_path", KVM_DEFAULT_PROGRAM));
-	add(ret_argv, "-name", quoted_name);
-	add(ret_argv, "-nodefaults", NULL);
-	add(ret_argv, "-no-user-config", NULL);
-	add(ret_argv, "-daemonize", NULL);
-	add(ret_argv, "-m", memory);
-	add(ret_argv, "-device", "virtio-balloon-pci");
+	kvm_add(ret_argv, "-name", quoted_name);
+	kvm_add(ret_argv, "-nodefaults", NULL);
+	kvm_add(ret_argv, "-no-user-config", NULL);
+	kvm_add(ret_argv, "-daemonize", NULL);
+	kvm_add(ret_argv, "-m", memory);
+	kvm_add(ret_argv, "-device", "virtio-balloon-pci");
 	add_machine(ret_argv, hv);
 	add_cpus(ret_argv, instance, hv);
 	add_sockets(p, ret_argv, name, hv);
@@ -344,7 +337,7 @@ int kvm_args(const struct paths *p, const json_t *instance,
 			xprintf("%s,id=scsi",
 				json_str(hv, "scsi_controller_type", "lsi"));
 
-		add(ret_argv, "-device", controller);
+		kvm_add(ret_argv, "-device", controller);
 	}
 	for (size_t i = 0; i < n_disks; i++)
 		if (add_disk(p, ret_argv, hv, &disks[i], i, start->places,
@@ -361,9 +354,9 @@ int kvm_args(const struct paths *p, const json_t *instance,
 	kvm_add_events(p, ret_argv, instance, kvm_quoted);
 	kvm_add_confinement(p, ret_argv, instance, start);
 	if (start->paused)
-		add(ret_argv, "-S", NULL);
+		kvm_add(ret_argv, "-S", NULL);
 	if (start->incoming != NULL)
-		add(ret_argv, "-incoming", "defer");
+		kvm_add(ret_argv, "-incoming", "defer");
 	add_extra(ret_argv, json_str(hv, "kvm_extra", ""));
 	return 0;
 }

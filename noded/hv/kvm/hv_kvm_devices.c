@@ -19,6 +19,13 @@
 #define PCI_SLOTS 32
 #define PCI_RESERVED 12
 
+void kvm_add(struct strv *argv, const char *option, const char *value)
+{
+	strv_add(argv, option);
+	if (value != NULL)
+		strv_add(argv, value);
+}
+
 char *kvm_quoted(const char *value)
 {
 	struct buf b = {0};

@@ -37,6 +37,9 @@ char *kvm_drive(const struct paths *p, const json_t *hv,
 json_t *kvm_blockdev(const struct paths *p, const json_t *hv,
 		     const struct hv_disk *disk, const char *id);
 
+/* Add an option to a command line; value may be NULL: it has none. */
+void kvm_add(struct strv *argv, const char *option, const char *value);
+
 /* Properties as the value of an option: the first alone, then key=value, with
  * commas doubled; to be freed. */
 char *kvm_option(const json_t *properties);

@@ -19,12 +19,6 @@
 #define SSH_PORT 22
 #define PASSWORD_MAX 4096
 
-static void add(struct strv *argv, const char *option, const char *value)
-{
-	strv_add(argv, option);
-	strv_add(argv, value);
-}
-
 enum viewer { NO_VIEWER, VIEW_VNC, VIEW_SPICE };
 
 static enum viewer viewer(const json_t *instance, const json_t *hv)
@@ -130,8 +124,8 @@ static int add_vnc(struct strv *argv, const json_t *instance, const json_t *hv,
 	vnc = xprintf("%s%s%s", address, password ? ",password=on" : "",
 		      tls ? ",tls-creds=vnctls" : "");
 	if (tls)
-		add(argv, "-object", credentials);
-	add(argv, "-vnc", vnc);
+		kvm_add(argv, "-object", credentials);
+	kvm_add(argv, "-vnc", vnc);
 	return 0;
 }
 
@@ -233,14 +227,14 @@ static int add_spice(const struct paths *p, struct strv *argv,
 	add_spice_options(&spice, hv);
 	if (!agent)
 		buf_adds(&spice, ",agent-mouse=off");
-	add(argv, "-spice", spice.data);
+	kvm_add(argv, "-spice", spice.data);
 	if (!agent)
 		return 0;
-	add(argv, "-device", "virtio-serial-pci,id=spice");
-	add(argv, "-chardev", "spicevmc,id=spicechannel0,name=vdagent");
-	add(argv, "-device",
-	    "virtserialport,bus=spice.0,chardev=spicechannel0,"
-	    "name=com.redhat.spice.0");
+	kvm_add(argv, "-device", "virtio-serial-pci,id=spice");
+	kvm_add(argv, "-chardev", "spicevmc,id=spicechannel0,name=vdagent");
+	kvm_add(argv, "-device",
+		"virtserialport,bus=spice.0,chardev=spicechannel0,"
+		"name=com.redhat.spice.0");
 	return 0;
 }
 
@@ -252,8 +246,8 @@ static void add_mouse(struct strv *argv, const char *mouse, bool has_vnc)
 		return;
 	strv_add(argv, "-usb");
 	/* A tablet: the pointer is exactly where the VNC client has it. */
-	add(argv, "-device",
-	    strcmp(mouse, "mouse") == 0 ? "usb-mouse" : "usb-tablet");
+	kvm_add(argv, "-device",
+		strcmp(mouse, "mouse") == 0 ? "usb-mouse" : "usb-tablet");
 }
 
 int kvm_add_display(const struct paths *p, struct strv *argv,
@@ -266,14 +260,14 @@ int kvm_add_display(const struct paths *p, struct strv *argv,
 	const char *keymap = json_str(hv, "keymap", "");
 
 	if (with == NO_VIEWER)
-		add(argv, "-display", "none");
+		kvm_add(argv, "-display", "none");
 	else if ((with == VIEW_VNC ? add_vnc(argv, instance, hv, err)
 				   : add_spice(p, argv, instance, hv, err)) < 0)
 		return -1;
-	add(argv, "-vga", *vga != '\0' ? vga : cards[with]);
+	kvm_add(argv, "-vga", *vga != '\0' ? vga : cards[with]);
 	add_mouse(argv, json_str(hv, "usb_mouse", ""), with == VIEW_VNC);
 	if (*keymap != '\0')
-		add(argv, "-k", keymap);
+		kvm_add(argv, "-k", keymap);
 	return 0;
 }
 

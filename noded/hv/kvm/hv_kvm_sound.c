@@ -6,6 +6,7 @@
 #include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "noded/hv/kvm/hv_kvm.h"
+#include "noded/hv/kvm/hv_kvm_devices.h"
 
 #define AUDIO "snd"
 
@@ -60,12 +61,6 @@ int kvm_check_sound(const json_t *hv, struct error *err)
 	return 0;
 }
 
-static void add(struct strv *argv, const char *option, const char *value)
-{
-	strv_add(argv, option);
-	strv_add(argv, value);
-}
-
 void kvm_add_sound(struct strv *argv, const json_t *hv)
 {
 	auto_strv struct strv names = {0};
@@ -73,20 +68,20 @@ void kvm_add_sound(struct strv *argv, const json_t *hv)
 	wanted_cards(hv, &names);
 	if (names.n == 0)
 		return;
-	add(argv, "-audiodev",
-	    *json_str(hv, "spice_bind", "") != '\0' ? "spice,id=" AUDIO
-						    : "none,id=" AUDIO);
+	kvm_add(argv, "-audiodev",
+		*json_str(hv, "spice_bind", "") != '\0' ? "spice,id=" AUDIO
+							: "none,id=" AUDIO);
 	for (size_t i = 0; i < names.n; i++) {
 		const struct card *card = find_card(names.items[i]);
 
 		if (card == NULL)
 			continue;
 		if (card->device == NULL) {
-			add(argv, "-machine", "pcspk-audiodev=" AUDIO);
+			kvm_add(argv, "-machine", "pcspk-audiodev=" AUDIO);
 			continue;
 		}
 		if (card->bus != NULL)
-			add(argv, "-device", card->bus);
-		add(argv, "-device", card->device);
+			kvm_add(argv, "-device", card->bus);
+		kvm_add(argv, "-device", card->device);
 	}
 }

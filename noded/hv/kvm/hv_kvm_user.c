@@ -163,12 +163,6 @@ void kvm_remove_chroot(const struct paths *p, const char *name)
 		log_warning("cannot remove %s: %s", folder, strerror(errno));
 }
 
-static void add(struct strv *argv, const char *option, const char *value)
-{
-	strv_add(argv, option);
-	strv_add(argv, value);
-}
-
 /* Whether the option's line in the help names this part of its value. */
 static bool help_has(const char *help, const char *part)
 {
@@ -214,16 +208,16 @@ void kvm_add_confinement(const struct paths *p, struct strv *argv,
 	else if (start->run_with_chroot)
 		strv_addf(&with, "chroot=%s", quoted);
 	else
-		add(argv, "-chroot", folder);
+		kvm_add(argv, "-chroot", folder);
 	if (run_as == NULL)
 		;
 	else if (start->run_with_user)
 		strv_addf(&with, "user=%s", run_as);
 	else
-		add(argv, "-runas", run_as);
+		kvm_add(argv, "-runas", run_as);
 	value = strv_join(&with, ",");
 	if (with.n > 0)
-		add(argv, "-run-with", value);
+		kvm_add(argv, "-run-with", value);
 }
 
 bool kvm_is_confined(const json_t *hv)
