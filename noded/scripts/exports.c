@@ -3,7 +3,7 @@
  * and then the folder is renamed.  No host's name has a "+", so no finished
  * export is called so.  Masters say "<instance>.new", as Ganeti's node daemon
  * has it.  The former export stands aside, as "<instance>+old", until the new
- * one is in its place.
+ * one is in its place; whoever lists exports puts one back that was left there.
  *
  * The description is an INI file with values as Python's str() prints them.
  * Paths from callers are checked part by part, and symbolic links are
@@ -361,6 +361,32 @@ static bool is_unfinished(const struct paths *p, const char *name)
 	return str_ends(name, NEW_SUFFIX) && !fs_exists(config);
 }
 
+/* An end between the two renames of replace() has left the former export aside
+ * and none in its place. */
+static void put_back(const struct paths *p, struct strv *names)
+{
+	size_t n = names->n;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t len = strlen(names->items[i]) - strlen(OLD_MARK);
+		auto_free char *name = NULL, *aside = NULL, *final = NULL;
+		struct error err;
+
+		if (!str_ends(names->items[i], OLD_MARK))
+			continue;
+		name = xstrndup(names->items[i], len);
+		aside = folder_of(p, name, OLD_MARK, &err);
+		final = folder_of(p, name, "", &err);
+		if (aside == NULL || final == NULL || fs_exists(final))
+			continue;
+		if (move(aside, final, &err) < 0)
+			log_warning("%s, ignoring", err.text);
+		else
+			strv_add(names, name);
+	}
+	strv_sort(names);
+}
+
 json_t *exports_list(const struct paths *p, struct error *err)
 {
 	auto_strv struct strv names = {0};
@@ -373,6 +399,7 @@ json_t *exports_list(const struct paths *p, struct error *err)
 	}
 	if (fs_list(all, &names, err) < 0)
 		return NULL;
+	put_back(p, &names);
 	list = json_array();
 	for (size_t i = 0; i < names.n; i++)
 		if (str_valid_hostname(names.items[i]) &&

@@ -201,6 +201,23 @@ Test(exports, a_new_one_takes_the_place_of_the_former)
 	cr_expect_eq(count_all(), 1);
 }
 
+Test(exports, one_that_was_left_aside_is_put_back)
+{
+	auto_free char *aside =
+		xprintf("%s/web1+old", path(paths, PATH_EXPORT_DIR));
+	auto_free char *final =
+		xprintf("%s/web1", path(paths, PATH_EXPORT_DIR));
+	auto_free char *text = NULL;
+
+	export("web1", "first");
+	put_dump("web1", "d1", "second");
+	cr_assert_eq(rename(final, aside), 0);
+	cr_expect_eq(count_listed(), 1);
+	text = dump_of("web1", "d1");
+	cr_assert_str_eq(text, "first");
+	cr_expect_not(fs_exists(aside));
+}
+
 Test(exports, what_is_left_of_one_is_removed_with_it)
 {
 	struct error err;
