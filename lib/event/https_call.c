@@ -169,33 +169,19 @@ static size_t bodies_of(const struct https_server *s, const char *ip)
 	return n == NULL ? 0 : *n;
 }
 
+/* Change the call's share; 0 gives it back. */
 static void reserve(struct https_call *call, size_t len)
 {
 	struct https_server *s = call->instance->server;
 	const char *ip = call->request.peer_ip;
-	size_t n = bodies_of(s, ip) + len;
+	size_t n = bodies_of(s, ip) - call->reserved + len;
 
-	if (len == 0)
-		return;
+	s->bodies += len - call->reserved;
+	if (s->config.bodies_per_ip_max != 0 && len != call->reserved)
+		free(n == 0 ? table_remove(&s->bodies_by_ip, ip)
+			    : table_put(&s->bodies_by_ip, ip,
+					xmemdup(&n, sizeof(n))));
 	call->reserved = len;
-	s->bodies += len;
-	free(table_put(&s->bodies_by_ip, ip, xmemdup(&n, sizeof(n))));
-}
-
-static void give_back(struct https_call *call)
-{
-	struct https_server *s = call->instance->server;
-	const char *ip = call->request.peer_ip;
-	size_t n = bodies_of(s, ip) - call->reserved;
-
-	if (call->reserved == 0)
-		return;
-	s->bodies -= call->reserved;
-	if (n == 0)
-		free(table_remove(&s->bodies_by_ip, ip));
-	else
-		free(table_put(&s->bodies_by_ip, ip, xmemdup(&n, sizeof(n))));
-	call->reserved = 0;
 }
 
 #define REFUSE(status, why)                                                    \
@@ -463,7 +449,7 @@ void https_on_completed(void *arg, struct MHD_Connection *connection,
 	if (call->stage == HANDLED)
 		i->server->busy--;
 	*call_ = NULL;
-	give_back(call);
+	reserve(call, 0);
 	https_stream_free(call->stream);
 	drop_file(call);
 	https_raw_done(&call->raw);
