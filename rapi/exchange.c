@@ -26,7 +26,6 @@ void exchange_done(struct exchange *x)
 	request_done(&x->q);
 	auth_done(&x->auth);
 	free(x->address);
-	free(x->owner);
 }
 
 /* --- on the loop: what it is, and who sends it --- */
@@ -287,7 +286,7 @@ static WAITS int check_first(struct rapi *r, struct exchange *x,
 		return -1;
 	x->q.user = x->auth.user;
 	x->q.token = x->auth.token;
-	x->q.owner = x->owner = login_owner(&x->auth);
+	x->q.owner = login_owner(&x->auth);
 	if (!x->follow && x->index < 0)
 		return 0;
 	task_leave();

@@ -23,7 +23,6 @@ struct exchange {
 	struct request q;
 	struct auth auth;
 	char *address;	   /* of the client */
-	char *owner;	   /* see login_owner(); NULL: not asked yet */
 	const char *type;  /* of the body */
 	const char *known; /* If-None-Match: what the client has */
 	uint64_t pulse;	   /* of the master then; 0: it is not known */

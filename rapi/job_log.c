@@ -149,9 +149,8 @@ static json_t *archived(struct job_log *l, struct error *err)
 	auto_json json_t *rows = request_way_call(
 		&l->way, &l->luxi, "QueryJobs",
 		json_make("[[I], [s, s]]", l->id, "status", "oplog"), err);
-	const json_t *row = json_array_get(rows, 0), *logs, *log;
-	json_t *status = json_array_get(row, 0), *entries, *entry;
-	size_t i, k;
+	const json_t *row = json_array_get(rows, 0);
+	json_t *status = json_array_get(row, 0);
 
 	if (rows == NULL)
 		return NULL;
@@ -159,14 +158,8 @@ static json_t *archived(struct job_log *l, struct error *err)
 		reply_bare(err, ECODE_NOENT);
 		return NULL;
 	}
-	entries = json_array();
-	logs = json_array_get(row, 1);
-	json_array_foreach (logs, i, log)
-		json_array_foreach (log, k, entry)
-			if (json_integer_value(json_array_get(entry, 0)) >
-			    l->serial)
-				json_array_append(entries, entry);
-	return json_make("[[O], o]", status, entries);
+	return json_make("[[O], o]", status,
+			 log_entry_newer(json_array_get(row, 1), l->serial));
 }
 
 /* What is new, to be freed; the first time it comes at once. */

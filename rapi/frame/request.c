@@ -21,6 +21,7 @@ void request_done(struct request *q)
 	json_decref(q->body);
 	buf_done(&q->headers);
 	free(q->text);
+	free(q->owner);
 	carrier_free(q->console);
 }
 

@@ -36,7 +36,7 @@ struct request {
 	bool plan;		 /* do not submit a job, but say what it does */
 	const char *user;	 /* who asks; NULL: nobody known */
 	const json_t *token;	 /* by which he does; NULL: a password */
-	const char *owner;	 /* of a console: see login.h */
+	char *owner;		 /* of a console: see login.h */
 	const char *if_match;	 /* the tags that the object may have */
 	const char *wanted_plan; /* which the job shall be; NULL: any */
 	/* Hashes of who submits under which key, and of what; "": no key. */

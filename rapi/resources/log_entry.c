@@ -16,3 +16,17 @@ json_t *log_entry_json(const json_t *entry)
 			 json_array_get(entry, 2) ?: json_null(), "message",
 			 json_array_get(entry, 3) ?: json_null());
 }
+
+json_t *log_entry_newer(const json_t *logs, int64_t serial)
+{
+	json_t *list = json_array(), *entry;
+	const json_t *log;
+	size_t i, k;
+
+	json_array_foreach (logs, i, log)
+		json_array_foreach (log, k, entry)
+			if (json_integer_value(json_array_get(entry, 0)) >
+			    serial)
+				json_array_append(list, entry);
+	return list;
+}

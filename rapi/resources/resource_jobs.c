@@ -111,22 +111,18 @@ static json_t *job_values(struct request *q, const char *first,
 
 json_t *resource_job_log(struct request *q, struct error *err)
 {
-	auto_json json_t *values = NULL;
-	const json_t *log, *entry;
-	json_t *list;
+	auto_json json_t *values = NULL, *entries = NULL;
+	json_t *list, *entry;
 	int64_t since;
-	size_t i, k;
+	size_t i;
 
 	if (args_int(&q->args, "since", 0, &since, err) < 0 ||
 	    (values = job_values(q, "status", "oplog", err)) == NULL)
 		return NULL;
+	entries = log_entry_newer(json_array_get(values, 1), since);
 	list = json_array();
-	json_array_foreach (json_array_get(values, 1), i, log)
-		json_array_foreach (log, k, entry)
-			if (json_integer_value(json_array_get(entry, 0)) >
-			    since)
-				json_array_append_new(list,
-						      log_entry_json(entry));
+	json_array_foreach (entries, i, entry)
+		json_array_append_new(list, log_entry_json(entry));
 	return list;
 }
 
