@@ -172,7 +172,7 @@ static int await_sshd(pid_t pid, struct error *err)
 	}
 	return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
 			 "The SSH server did not start, see the log of the "
-			 "node");
+			 "node in .machine");
 }
 
 /* When memory runs out, something on the node ends, not the node itself. */

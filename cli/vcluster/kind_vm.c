@@ -110,9 +110,9 @@ static int await(const struct vcluster *v, const struct vcluster_node *node,
 		nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
 	}
 	return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
-			 "Node %s did not boot within %d s; its log has what "
-			 "its console says",
-			 node->name, (int)(BOOT_US / 1000000));
+			 "Node %s did not boot within %d s; see its console in "
+			 "%s/.machine",
+			 node->name, (int)(BOOT_US / 1000000), v->dir);
 }
 
 static int start(const struct vcluster *v, const struct vcluster_node *node,

@@ -310,6 +310,6 @@ int machine_run(int net, const char *const *argv, const char *input,
 	if (status == 0)
 		return 0;
 	return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
-			 "%s %s failed (status %d), see the log", argv[0],
-			 argv[1] == NULL ? "" : argv[1], status);
+			 "%s %s failed (status %d), see the log in .machine",
+			 argv[0], argv[1] == NULL ? "" : argv[1], status);
 }
