@@ -77,4 +77,13 @@ static inline void test_loop_stop(void)
 	cr_assert_eq(uv_loop_close(uv_default_loop()), 0);
 }
 
+/* Run fn(arg) in a task of a loop of its own. */
+static inline void test_in_task(void (*fn)(void *arg), void *arg)
+{
+	test_loop_start();
+	task_spawn("test", fn, arg);
+	test_run_tasks();
+	test_loop_stop();
+}
+
 #endif

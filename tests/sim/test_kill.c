@@ -35,6 +35,19 @@ static const char *kill_job(uint64_t id)
 	return state;
 }
 
+/* Submit this, kill it after so many ms, and wait until all is quiet; whether
+ * it had not ended yet. */
+static bool cut_off(json_t *op STEALS, int ms)
+{
+	uint64_t id = sim_submit(&s, op, NULL);
+	bool killed;
+
+	sim_run(&s, ms, NULL, NULL);
+	killed = strcmp(kill_job(id), "success") != 0;
+	sim_run(&s, 60000, NULL, NULL);
+	return killed;
+}
+
 static const json_t *instance(const char *name)
 {
 	return config_find(s.master->config, CONFIG_INSTANCE, name);
@@ -130,12 +143,8 @@ Test(kill, a_creation_leaves_nothing_at_whatever_moment)
 	s.max_delay_ms = 40;
 	for (int ms = 0; ms < 400; ms += 10) {
 		auto_free char *name = xprintf("web%d", ms);
-		uint64_t id = sim_submit(&s, op_add(name, NODE2, true), NULL);
 
-		sim_run(&s, ms, NULL, NULL);
-		if (strcmp(kill_job(id), "success") != 0)
-			killed++;
-		sim_run(&s, 60000, NULL, NULL);
+		killed += cut_off(op_add(name, NODE2, true), ms);
 		if (instance(name) != NULL)
 			expect(op_named("OP_INSTANCE_REMOVE", name), "success");
 		cr_assert_eq(s.files.n, 0, "%d ms", ms);
@@ -196,12 +205,7 @@ Test(kill, a_transfer_is_ended_at_whatever_moment)
 	s.max_delay_ms = 40;
 	s.calls = &calls;
 	for (int ms = 0; ms < 600; ms += 10) {
-		uint64_t id = sim_submit(&s, op_export("web1"), NULL);
-
-		sim_run(&s, ms, NULL, NULL);
-		if (strcmp(kill_job(id), "success") != 0)
-			killed++;
-		sim_run(&s, 60000, NULL, NULL);
+		killed += cut_off(op_export("web1"), ms);
 		cr_assert_eq(count_of(&calls, "import_start ") +
 				     count_of(&calls, "export_start "),
 			     count_of(&calls, "impexp_cleanup "), "%d ms", ms);
@@ -251,12 +255,7 @@ static void expect_runs_again(json_t *(*op)(void))
 	s.nodes[1].stop_ms = 3000;
 	s.nodes[2].stop_ms = 3000;
 	for (int ms = 0; ms < 6000; ms += 100) {
-		uint64_t id = sim_submit(&s, op(), NULL);
-
-		sim_run(&s, ms, NULL, NULL);
-		if (strcmp(kill_job(id), "success") != 0)
-			killed++;
-		sim_run(&s, 60000, NULL, NULL);
+		killed += cut_off(op(), ms);
 		cr_assert(runs(1) || runs(2), "%d ms", ms);
 	}
 	cr_assert_gt(killed, 20);
@@ -339,12 +338,7 @@ Test(kill, adopted_volumes_get_their_names_back_at_whatever_moment)
 	make_mine(first, second);
 	s.max_delay_ms = 40;
 	for (int ms = 0; ms < 800; ms += 20) {
-		uint64_t id = sim_submit(&s, op_adopt(), NULL);
-
-		sim_run(&s, ms, NULL, NULL);
-		if (strcmp(kill_job(id), "success") != 0)
-			killed++;
-		sim_run(&s, 60000, NULL, NULL);
+		killed += cut_off(op_adopt(), ms);
 		if (instance("web1") != NULL) {
 			expect(op_named("OP_INSTANCE_REMOVE", "web1"),
 			       "success");
@@ -400,12 +394,7 @@ static void kill_conversions(const char *back)
 
 	s.max_delay_ms = 40;
 	for (int ms = 0; ms < 1500; ms += 20) {
-		uint64_t id = sim_submit(&s, op_convert("drbd"), NULL);
-
-		sim_run(&s, ms, NULL, NULL);
-		if (strcmp(kill_job(id), "success") != 0)
-			killed++;
-		sim_run(&s, 60000, NULL, NULL);
+		killed += cut_off(op_convert("drbd"), ms);
 		if (is_mirrored() && back == NULL)
 			break;
 		expect_whole(ms);
@@ -569,13 +558,8 @@ static void kill_on_the_way(json_t *(*op)(void))
 	add_mirrored();
 	s.max_delay_ms = 40;
 	for (int ms = 0; !is_on(s.nodes[0].uuid); ms += 25) {
-		uint64_t id = sim_submit(&s, op(), NULL);
-
 		cr_assert_lt(ms, 5000);
-		sim_run(&s, ms, NULL, NULL);
-		if (strcmp(kill_job(id), "success") != 0)
-			killed++;
-		sim_run(&s, 60000, NULL, NULL);
+		killed += cut_off(op(), ms);
 		if (is_on(s.nodes[0].uuid))
 			continue;
 		expect_whole(ms);
@@ -639,12 +623,7 @@ Test(kill, a_new_disk_leaves_nothing_at_whatever_moment)
 	devices = s.nodes[2].devices.n;
 	s.max_delay_ms = 40;
 	for (int ms = 0; ms < 600; ms += 25) {
-		uint64_t id = sim_submit(&s, op_more("add", 8), NULL);
-
-		sim_run(&s, ms, NULL, NULL);
-		if (strcmp(kill_job(id), "success") != 0)
-			killed++;
-		sim_run(&s, 60000, NULL, NULL);
+		killed += cut_off(op_more("add", 8), ms);
 		expect_whole(ms);
 		if (count_disks() > before)
 			expect(op_more("remove", 0), "success");

@@ -201,10 +201,7 @@ static int check_node(const struct paths *p, const json_t *hv)
 {
 	struct check c = {.p = p, .hv = hv};
 
-	test_loop_start();
-	task_spawn("check", check_task, &c);
-	test_run_tasks();
-	test_loop_stop();
+	test_in_task(check_task, &c);
 	return c.rc;
 }
 

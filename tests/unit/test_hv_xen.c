@@ -357,10 +357,7 @@ static int validate(const struct hv_class *class, const char *hvparams)
 	struct validation v = {.class = class, .hv = hv};
 
 	cr_assert_not_null(hv, "%s", err.text);
-	test_loop_start();
-	task_spawn("validate", validate_task, &v);
-	test_run_tasks();
-	test_loop_stop();
+	test_in_task(validate_task, &v);
 	return v.rc;
 }
 
