@@ -163,8 +163,14 @@ static bool is_same(const struct raft_members *a, const struct raft_members *b)
 	       raft_ids_equal(&a->learners, &b->learners);
 }
 
-static void log_members(const struct raft_members *m)
+/* A change that was begun is in force: until then, others have no say. */
+static void log_members(struct quorum *q, const struct consensus_status *now)
 {
+	const struct raft_members *m = &now->raft.members;
+
+	if (!q->exchanging || now->raft.changing)
+		return;
+	q->exchanging = false;
 	log_info("The log of the cluster has %zu voters and %zu learners from "
 		 "now on",
 		 m->voters.n, m->learners.n);
@@ -548,12 +554,13 @@ static void step(struct quorum *q)
 	consensus_status(q->log, &now);
 	tell_heard(q, &now);
 	quorum_nodes_refresh(q);
+	log_members(q, &now);
 	if (!now.raft.changing && now.raft.transfer_to == 0 && !q->turning) {
 		find_wanted(q, &now, &wanted);
 		if (!is_same(&wanted, &now.raft.members) &&
 		    consensus_change_members(q->log, &wanted) == 0) {
 			note_leavers(q, &now.raft.members, &wanted);
-			log_members(&wanted);
+			q->exchanging = true;
 		}
 	}
 	see_to_missing(q, &now);

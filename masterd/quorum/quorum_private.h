@@ -45,6 +45,7 @@ struct quorum {
 
 	/* The task that changes the membership. */
 	bool members_run;
+	bool exchanging;   /* a change of members was not told yet */
 	bool letting_in;   /* the task of quorum_certs.c runs */
 	bool certs_stale;  /* and has more to do */
 	unsigned n_seeing; /* tasks that ask candidates, or dismiss nodes */
