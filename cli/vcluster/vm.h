@@ -40,9 +40,8 @@ int vm_disks(const struct vcluster *v, const struct vcluster_options *o,
 /* --- vm_accel.c --- */
 
 /* How QEMU runs this image here: "kvm" where it does, else "tcg,...".  Tried
- * once after each start of this machine, and noted beside the image.  has_xen:
- * a Xen and its guests are run by it. */
-const char *vm_accel(const char *image, bool has_xen);
+ * once after each start of this machine, and noted beside the image. */
+const char *vm_accel(const char *image);
 
 /* --- vm_qemu.c --- */
 

@@ -230,7 +230,7 @@ static void add_machine(const struct vcluster *v,
 {
 	auto_free char *memory = xprintf("%d", v->memory_mib);
 	bool has_xen = vm_wants_xen(v->hypervisor);
-	const char *accel = vm_accel(v->image, has_xen);
+	const char *accel = vm_accel(v->image);
 
 	add(argv, "-name", node->name);
 	add(argv, "-accel", accel);
