@@ -22,6 +22,7 @@
 #include "noded/storage/bdev.h"
 
 #define FALLBACK_ADDRESS "127.0.0.1" /* for tests, whose daemon has none */
+#define IPV6_PRESENT "/proc/net/if_inet6"
 #define CONNECT_TIMEOUT_S 60
 
 /* --- the ends --- */
@@ -234,17 +235,25 @@ static WAITS json_t *start(struct call *c, const json_t *opts,
 	return name != NULL ? json_string(name) : NULL;
 }
 
+/* Copies within the cluster come by the secondary address, which may be of the
+ * other family, those from others by the primary one.  A virtual node has none
+ * but its own. */
+static const char *import_address(const struct noded *n)
+{
+	if (n->address == NULL)
+		return FALLBACK_ADDRESS;
+	if (noded_is_virtual(n))
+		return n->address;
+	return fs_exists(IPV6_PRESENT) ? "::" : "0.0.0.0";
+}
+
 WAITS json_t *call_import_start(struct call *c,
 				const struct rpc_args_import_start *args,
 				struct error *err)
 {
-	const char *address = c->n->address;
-
 	return start(c, args->options, args->instance, args->component,
 		     args->target,
-		     json_make("{s:s}", "address",
-			       address == NULL ? FALLBACK_ADDRESS : address),
-		     err);
+		     json_make("{s:s}", "address", import_address(c->n)), err);
 }
 
 WAITS json_t *call_export_start(struct call *c,

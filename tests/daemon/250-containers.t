@@ -58,6 +58,10 @@ is "$(echo 'hostname; exit' | "$vc" console "$VC" node3 | grep -c '^node3')" 1 "
 succeeds "an instance is made" add inst1 -t sharedfile -s 16m -n node2
 m gnt-instance failover -f -n node1 inst1 >/dev/null 2>&1
 is "$(m gnt-instance list --no-headers -o status inst1)" running "and fails over"
+m gnt-instance add --no-name-check --no-ip-check --no-nics --no-start -o noop -t file -s 16m \
+    -n node2 inst2 >/dev/null 2>&1
+succeeds "a disk moves, over the second network" m gnt-instance move -f -n node1 inst2
+m gnt-instance remove -f inst2 >/dev/null 2>&1
 
 # --- partitions ---
 reaches() { # NODE ADDRESS

@@ -231,6 +231,7 @@ void sim_machine_done(struct sim_node *n)
 	json_decref(n->made);
 	json_decref(n->image);
 	json_decref(n->transfer);
+	free(n->sends_to);
 	json_decref(n->finalized);
 	json_decref(n->described);
 	free(n->ssh_authorized);

@@ -517,6 +517,13 @@ static json_t *do_import(struct sim_node *n, const json_t *args)
 	return do_transfer(n, args);
 }
 
+static json_t *do_export(struct sim_node *n, const json_t *args)
+{
+	free(n->sends_to);
+	n->sends_to = xstrdup(json_string_value(json_array_get(args, 1)));
+	return do_transfer(n, args);
+}
+
 static json_t *do_clean_up(struct sim_node *n, const json_t *args)
 {
 	(void)args;
@@ -625,7 +632,7 @@ static const struct {
 	{"instance_mirror_serve", do_mirror_serve},
 	{"import_start", do_import},
 	{"impexp_cleanup", do_clean_up},
-	{"export_start", do_transfer},
+	{"export_start", do_export},
 	{"finalize_export", do_finalize},
 	{"export_info", do_export_info},
 	{"impexp_status", do_impexp_status},

@@ -113,6 +113,7 @@ struct sim_node {
 	json_t *told;	    /* it about nodes, then */
 	json_t *made;	    /* the device that it was told to make last */
 	json_t *transfer;   /* options of the last transfer from or to it */
+	char *sends_to;	    /* address that its last transfer went to */
 	const char *export; /* the description of each export that it has */
 	json_t *finalized;  /* the instance of the last finalize_export */
 	json_t *described;  /* the disks of it */

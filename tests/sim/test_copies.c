@@ -78,6 +78,24 @@ Test(copies, a_node_of_ganetis_is_told_nothing_of_ours)
 		cr_expect_null(told(1, ours[i]), "%s", ours[i]);
 }
 
+static void set_secondary(const char *name, const char *address)
+{
+	expect(json_make("{s:s, s:s, s:s, s:b}", "OP_ID", "OP_NODE_SET_PARAMS",
+			 "node_name", name, "secondary_ip", address, "force",
+			 true),
+	       "success");
+}
+
+/* As with mirrors: the other network is there for it. */
+Test(copies, go_over_the_secondary_network)
+{
+	add();
+	set_secondary(s.nodes[0].name, "198.51.100.1");
+	set_secondary(NODE3, "198.51.100.3");
+	move(0);
+	cr_expect_str_eq(s.nodes[1].sends_to, "198.51.100.3");
+}
+
 /* The volume is larger than its disk, as its extents are. */
 Test(copies, all_of_a_volume_finds_room)
 {

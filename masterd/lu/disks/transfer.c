@@ -211,7 +211,7 @@ static WAITS int start_export(struct run *r, int64_t port, struct error *err)
 
 	s->name = aftermath_start(r->lu, s->node,
 				  rpc_export_start(options(r, s, r->t->from),
-						   node_primary_ip(target),
+						   node_secondary_ip(target),
 						   port, json_ref(r->t->inst),
 						   part, json_ref(r->t->from)),
 				  rpc_impexp_cleanup, err);
