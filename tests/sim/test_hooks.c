@@ -75,6 +75,101 @@ Test(sim_hooks, of_a_creation_know_sizes_but_not_places)
 	expect_told("INSTANCE_DISK0_DEV_TYPE", "(none)");
 }
 
+static json_t *with(json_t *op, const char *key, json_t *value STEALS)
+{
+	json_object_set_new(op, key, value);
+	return op;
+}
+
+/* Of web1 on node2 and, for mirrors, node3. */
+static json_t *add_on(const char *template)
+{
+	json_t *op = op_add("web1", NODE2, true);
+
+	json_set_str(op, "disk_template", template);
+	if (strcmp(template, "drbd") == 0)
+		json_set_str(op, "snode", NODE3);
+	return op;
+}
+
+static void enable_volumes(void)
+{
+	expect(json_make("{s:s, s:s, s:[s, s, s], s:{s:[s, s, s]}}", "OP_ID",
+			 "OP_CLUSTER_SET_PARAMS", "vg_name", "xenvg",
+			 "enabled_disk_templates", "drbd", "plain",
+			 "sharedfile", "ipolicy", "disk-templates", "drbd",
+			 "plain", "sharedfile"),
+	       "success");
+}
+
+Test(sim_hooks, of_a_creation_know_of_storage_also_in_a_dry_run)
+{
+	enable_volumes();
+	expect(with(add_on("drbd"), "dry_run", json_true()), "success");
+	expect_told("HOOKS_PHASE", "pre");
+	expect_told("INSTANCE_DISK_TEMPLATE", "drbd");
+	expect_told("INSTANCE_SECONDARIES", NODE3);
+	expect_told("INSTANCE_DISK_COUNT", "1");
+	expect_told("INSTANCE_DISK0_SIZE", "64");
+	expect_told("INSTANCE_DISK0_MODE", "rw");
+	expect_told("INSTANCE_DISK0_UUID", "");
+	expect(add_on("drbd"), "success");
+	expect_told("POST_INSTANCE_SECONDARIES", NODE3);
+	expect_told("POST_INSTANCE_DISK0_UUID", "");
+	expect_told("POST_INSTANCE_DISK0_PNODE", "(none)");
+	expect_told("POST_INSTANCE_DISK0_DATA_ID", "(none)");
+}
+
+Test(sim_hooks, know_files_by_driver_and_volumes_by_group)
+{
+	enable_volumes();
+	expect(add_on("sharedfile"), "success");
+	expect(op_named("OP_INSTANCE_REMOVE", "web1"), "success");
+	expect_told("INSTANCE_DISK0_DEV_TYPE", "sharedfile");
+	expect_told("INSTANCE_DISK0_DRIVER", "loop");
+	expect_told("INSTANCE_DISK0_VG", "(none)");
+	expect(add_on("plain"), "success");
+	expect(op_named("OP_INSTANCE_REMOVE", "web1"), "success");
+	expect_told("INSTANCE_DISK0_DEV_TYPE", "plain");
+	expect_told("INSTANCE_DISK0_VG", "xenvg");
+	expect_told("INSTANCE_DISK0_DRIVER", "(none)");
+	cr_expect_not_null(strstr(told("INSTANCE_DISK0_ID"), ".disk0"));
+}
+
+static const char *secret_of_first_disk(void)
+{
+	const json_t *inst =
+		config_find(s.master->config, CONFIG_INSTANCE, "web1");
+	auto_json json_t *disks = config_instance_disks(s.master->config, inst);
+
+	return json_string_value(json_array_get(
+		json_get(json_array_get(disks, 0), "logical_id"), 5));
+}
+
+Test(sim_hooks, know_all_of_mirrors_but_their_secret)
+{
+	const char *key;
+	json_t *value;
+
+	enable_volumes();
+	expect(add_on("drbd"), "success");
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+	expect_told("INSTANCE_DISK0_DEV_TYPE", "drbd");
+	expect_told("INSTANCE_DISK0_PNODE", s.nodes[1].uuid);
+	expect_told("INSTANCE_DISK0_SNODE", s.nodes[2].uuid);
+	expect_told("INSTANCE_DISK0_PORT", "11000");
+	expect_told("INSTANCE_DISK0_PMINOR", "0");
+	expect_told("INSTANCE_DISK0_SMINOR", "0");
+	expect_told("INSTANCE_DISK0_DATA_VG", "xenvg");
+	expect_told("INSTANCE_DISK0_META_VG", "xenvg");
+	cr_expect_not_null(strstr(told("INSTANCE_DISK0_DATA_ID"), "_data"));
+	cr_expect_not_null(strstr(told("INSTANCE_DISK0_META_ID"), "_meta"));
+	expect_told("INSTANCE_DISK0_ID", "(none)");
+	json_object_foreach (s.nodes[0].hook_env, key, value)
+		cr_expect_str_neq(json_string_value(value),
+				  secret_of_first_disk(), "%s", key);
+}
+
 static json_t *modify(const char *key, json_t *value STEALS)
 {
 	json_t *op = op_named("OP_INSTANCE_SET_PARAMS", "web1");

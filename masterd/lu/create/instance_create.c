@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/base/array.h"
 #include "lib/base/random.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
@@ -343,37 +342,33 @@ static WAITS int create_check(struct lu *lu, struct error *err)
 
 /* --- hooks --- */
 
-/* The hooks of a creation get the sizes of disks, but not where they are. */
-static void hide_storage(size_t n_disks, json_t *env)
+/* What it will have of storage: hooks are told the same before and after, so
+ * the sizes of disks, but not where they are. */
+static void storage_env(struct lu *lu, json_t *env)
 {
-	static const char *const keys[] = {"DEV_TYPE", "DRIVER", "ID"};
+	const struct create *c = create_of(lu);
+	const json_t *disks = c->spec.disks;
+	auto_free char *count = xprintf("%zu", json_array_size(disks));
 
-	for (size_t i = 0; i < n_disks; i++) {
-		auto_free char *uuid = xprintf("INSTANCE_DISK%zu_UUID", i);
-
-		json_set_str(env, uuid, "");
-		for (size_t k = 0; k < ARRAY_SIZE(keys); k++) {
-			auto_free char *key =
-				xprintf("INSTANCE_DISK%zu_%s", i, keys[k]);
-
-			json_object_del(env, key);
-		}
-	}
+	for (size_t i = 0; i < json_array_size(disks); i++)
+		inst_env_disk(i, json_array_get(disks, i), env);
+	json_set_str(env, "INSTANCE_DISK_COUNT", count);
+	json_set_str(env, "INSTANCE_DISK_TEMPLATE", c->spec.template);
+	json_set_str(env, "INSTANCE_SECONDARIES",
+		     c->nodes.secondary == NULL
+			     ? ""
+			     : lu_node_name(lu, c->nodes.secondary));
 }
 
 static void create_hook_env(struct lu *lu, json_t *ret_env)
 {
 	const struct op_instance_create *op = create_op(lu);
 	struct create *c = create_of(lu);
-	const json_t *recorded =
-		config_get(lu->m->config, CONFIG_INSTANCE, c->uuid);
 	auto_json json_t *inst =
-		recorded == NULL ? booking_object(&c->spec, c->uuid,
-						  c->nodes.primary, op->start)
-				 : json_ref(recorded);
+		booking_object(&c->spec, c->uuid, c->nodes.primary, op->start);
 
 	inst_hook_env(lu, inst, ret_env);
-	hide_storage(json_array_size(c->spec.disks), ret_env);
+	storage_env(lu, ret_env);
 	json_set_str(ret_env, "ADD_MODE", c->imports ? "import" : op->mode);
 	if (c->imports)
 		import_env(lu, &c->import, ret_env);

@@ -13,6 +13,7 @@
 #include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/constants.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/parts/lu_net.h"
 
@@ -226,9 +227,8 @@ static void env_nic(struct lu *lu, json_t *env, size_t i, const json_t *nic)
 		lu_net_env(network, prefix, env);
 }
 
-static void env_disk(json_t *env, size_t i, const json_t *disk)
+void inst_env_disk(size_t i, const json_t *disk, json_t *ret_env)
 {
-	const json_t *id = disk_logical_id(disk);
 	auto_free char *size = xprintf("%jd", (intmax_t)disk_size_mib(disk));
 	const struct {
 		const char *key, *value;
@@ -237,17 +237,61 @@ static void env_disk(json_t *env, size_t i, const json_t *disk)
 		{"UUID", disk_uuid(disk)},
 		{"SIZE", size},
 		{"MODE", disk_mode(disk)},
-		{"DEV_TYPE", disk_dev_type(disk)},
-		{"DRIVER", json_string_value(json_array_get(id, 0))},
-		{"ID", json_string_value(json_array_get(id, 1))},
 	};
 
 	for (size_t k = 0; k < ARRAY_SIZE(items); k++) {
-		auto_free char *name =
+		auto_free char *key =
 			xprintf("INSTANCE_DISK%zu_%s", i, items[k].key);
 
 		if (items[k].value != NULL)
-			env_set(env, name, items[k].value);
+			env_set(ret_env, key, items[k].value);
+	}
+}
+
+/* What the logical id of a disk says, in its order; what follows is told to
+ * nobody, as it is a mirror's secret. */
+#define ID_PARTS_MAX 5
+static const char *const mirror_id_parts[ID_PARTS_MAX] = {
+	"PNODE", "SNODE", "PORT", "PMINOR", "SMINOR"};
+static const char *const id_parts[NAMED_COUNT][ID_PARTS_MAX] = {
+	[NAMED_AS_FILE] = {"DRIVER", "ID"},
+	[NAMED_AS_INSTANCE] = {"DRIVER", "ID"},
+	[NAMED_AS_VOLUME] = {"VG", "ID"},
+	[NAMED_AS_IMAGE] = {"DRIVER", "ID"},
+	[NAMED_BY_PROVIDER] = {"PROVIDER", "ID"},
+	[NAMED_BY_USER] = {"DRIVER", "ID"},
+};
+
+static void env_id(json_t *env, const char *prefix, const json_t *disk)
+{
+	const char *type = disk_dev_type(disk);
+	const char *const *parts =
+		template_is_pair(type) ? mirror_id_parts
+				       : id_parts[template_get(type)->named];
+	const json_t *id = disk_logical_id(disk);
+
+	for (size_t k = 0; k < ID_PARTS_MAX && parts[k] != NULL; k++) {
+		auto_free char *key = xprintf("%s%s", prefix, parts[k]);
+		auto_free char *text = inst_env_text(json_array_get(id, k));
+
+		env_set(env, key, text);
+	}
+}
+
+/* Where a disk is: its logical id, and of a mirror its volumes as well. */
+static void env_place(json_t *env, size_t i, const json_t *disk)
+{
+	static const char *const volumes[] = {"DATA_", "META_"};
+	auto_free char *prefix = xprintf("INSTANCE_DISK%zu_", i);
+	auto_free char *type = xprintf("%sDEV_TYPE", prefix);
+	const json_t *children = disk_children(disk);
+
+	env_set(env, type, disk_dev_type(disk));
+	env_id(env, prefix, disk);
+	for (size_t k = 0; k < ARRAY_SIZE(volumes); k++) {
+		auto_free char *below = xprintf("%s%s", prefix, volumes[k]);
+
+		env_id(env, below, json_array_get(children, k));
 	}
 }
 
@@ -260,8 +304,12 @@ static void env_lists(struct lu *lu, const json_t *inst, json_t *env)
 
 	for (size_t i = 0; i < json_array_size(nics); i++)
 		env_nic(lu, env, i, json_array_get(nics, i));
-	for (size_t i = 0; i < json_array_size(disks); i++)
-		env_disk(env, i, json_array_get(disks, i));
+	for (size_t i = 0; i < json_array_size(disks); i++) {
+		const json_t *disk = json_array_get(disks, i);
+
+		inst_env_disk(i, disk, env);
+		env_place(env, i, disk);
+	}
 	env_set(env, "INSTANCE_NIC_COUNT", n_nics);
 	env_set(env, "INSTANCE_DISK_COUNT", n_disks);
 }

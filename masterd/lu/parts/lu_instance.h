@@ -42,6 +42,8 @@ json_t *inst_filled_hv(struct lu *lu, const json_t *inst);
 
 /* Standard hook variables; status as "up", "down". */
 void inst_hook_env(struct lu *lu, const json_t *inst, json_t *ret_env);
+/* The part of those for disk number i, but for where it is. */
+void inst_env_disk(size_t i, const json_t *disk, json_t *ret_env);
 /* Python's str() of a value, as hook variables have it; to be freed. */
 char *inst_env_text(const json_t *value);
 /* The master, the primary and the secondaries. */
