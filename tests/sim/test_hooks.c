@@ -170,6 +170,16 @@ Test(sim_hooks, know_all_of_mirrors_but_their_secret)
 				  secret_of_first_disk(), "%s", key);
 }
 
+Test(sim_hooks, know_the_switch_as_the_bridge_of_a_nic)
+{
+	expect(with(op_add("web1", NODE2, false), "nics",
+		    json_make("[{s:s, s:s}]", "mode", "openvswitch", "link",
+			      "switch1")),
+	       "success");
+	expect_told("INSTANCE_NIC0_LINK", "switch1");
+	expect_told("INSTANCE_NIC0_BRIDGE", "switch1");
+}
+
 static json_t *modify(const char *key, json_t *value STEALS)
 {
 	json_t *op = op_named("OP_INSTANCE_SET_PARAMS", "web1");

@@ -221,7 +221,8 @@ static void env_nic(struct lu *lu, json_t *env, size_t i, const json_t *nic)
 			*p = (char)toupper((unsigned char)*p);
 		env_set(env, name, value);
 	}
-	if (strcmp(nicparams_mode(filled), "bridged") == 0)
+	if (strcmp(nicparams_mode(filled), "bridged") == 0 ||
+	    strcmp(nicparams_mode(filled), "openvswitch") == 0)
 		env_set(env, bridge, nicparams_link(filled));
 	if (network != NULL)
 		lu_net_env(network, prefix, env);
