@@ -185,6 +185,33 @@ Test(networks, instances_take_addresses_and_give_them_back)
 	cr_expect_str_eq(json_str(net(), "reservations", ""), "00100000");
 }
 
+static json_t *nic_with(const char *ip)
+{
+	return json_make("{s:s, s:s}", "network", "net1", "ip", ip);
+}
+
+static json_t *reserve(const char *key, const char *ip)
+{
+	return with(op("OP_NETWORK_SET_PARAMS"), key, json_make("[s]", ip));
+}
+
+Test(networks, an_address_of_an_instance_can_be_kept_from_others)
+{
+	expect(add("198.51.100.0/29"), "success");
+	expect(connect_op(), "success");
+	expect(add_instance("web1", nic_with("198.51.100.3")), "success");
+	expect(reserve("add_reserved_ips", "198.51.100.3"), "success");
+	cr_expect_str_eq(json_str(net(), "ext_reservations", ""), "10010001");
+	expect(with(op("OP_NETWORK_SET_PARAMS"), "gateway",
+		    json_string("198.51.100.3")),
+	       "is an instance's");
+	expect(op_named("OP_INSTANCE_REMOVE", "web1"), "success");
+	cr_expect_str_eq(json_str(net(), "reservations", ""), "00000000");
+	cr_expect_str_eq(json_str(net(), "ext_reservations", ""), "10010001");
+	expect(add_instance("web1", nic_with("198.51.100.3")),
+	       "already in use");
+}
+
 /* Only one node is in a group that has it. */
 Test(networks, an_allocator_knows_which_are_needed)
 {

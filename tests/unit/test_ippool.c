@@ -55,12 +55,26 @@ Test(ippool, an_address_is_taken_once_and_given_back_once)
 	cr_assert_eq(ippool_take(net, "192.0.2.3", false, &err), 0);
 	cr_expect_str_eq(json_str(net, "reservations", ""), "00010000");
 	cr_expect(ippool_is_taken(net, "192.0.2.3"));
-	cr_expect_eq(ippool_take(net, "192.0.2.3", true, &err), -1);
+	cr_expect(ippool_is_used(net, "192.0.2.3"));
+	cr_expect_eq(ippool_take(net, "192.0.2.3", false, &err), -1);
 	cr_expect_eq(ippool_give(net, "192.0.2.3", true, &err), -1);
 	cr_expect_eq(ippool_give(net, "192.0.2.3", false, &err), 0);
 	cr_expect_eq(ippool_give(net, "192.0.2.3", false, &err), -1);
 	cr_expect_eq(ippool_take(net, "192.0.3.3", false, &err), -1);
 	cr_expect_eq(ippool_take(net, "nonsense", false, &err), -1);
+}
+
+Test(ippool, what_an_instance_has_may_be_kept_from_all)
+{
+	auto_json json_t *net = network("192.0.2.0/29");
+
+	cr_assert_eq(ippool_take(net, "192.0.2.3", false, &err), 0);
+	cr_expect_eq(ippool_take(net, "192.0.2.3", true, &err), 0);
+	cr_expect_eq(ippool_take(net, "192.0.2.3", true, &err), -1);
+	cr_expect_eq(ippool_give(net, "192.0.2.3", false, &err), 0);
+	cr_expect(ippool_is_taken(net, "192.0.2.3"));
+	cr_expect_not(ippool_is_used(net, "192.0.2.3"));
+	cr_expect_eq(ippool_take(net, "192.0.2.3", false, &err), 0);
 }
 
 Test(ippool, a_full_network_says_so)

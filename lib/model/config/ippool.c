@@ -140,6 +140,16 @@ bool ippool_is_taken(const json_t *network, const char *ip)
 	       ippool_index(&p, ip, &index) && is_taken(network, index);
 }
 
+bool ippool_is_used(const json_t *network, const char *ip)
+{
+	struct error ignored;
+	struct ippool p;
+	size_t index;
+
+	return pool_of(network, &p, &ignored) == 0 &&
+	       ippool_index(&p, ip, &index) && has_digit(network, OWN, index);
+}
+
 /* Outside of the network? */
 static int find_index(const json_t *network, const char *ip,
 		      struct ippool *ret_pool, size_t *ret_index,
@@ -158,17 +168,18 @@ static int find_index(const json_t *network, const char *ip,
 int ippool_take(json_t *network, const char *ip, bool external,
 		struct error *err)
 {
+	const char *kind = external ? EXTERNAL : OWN;
 	struct ippool p;
 	size_t index;
 
 	if (find_index(network, ip, &p, &index, err) < 0)
 		return -1;
-	if (is_taken(network, index))
+	if (has_digit(network, kind, index))
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
 				 "IP address %s is already reserved in network "
 				 "%s",
 				 ip, json_str(network, "name", ""));
-	set_digit(network, external ? EXTERNAL : OWN, p.size, index, '1');
+	set_digit(network, kind, p.size, index, '1');
 	return 0;
 }
 

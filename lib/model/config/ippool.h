@@ -39,9 +39,13 @@ int ippool_begin(json_t *network, struct error *err);
 bool ippool_contains(const json_t *network, const char *ip);
 /* Is it taken by an instance, or kept from all? */
 bool ippool_is_taken(const json_t *network, const char *ip);
+/* Is it taken by an instance? */
+bool ippool_is_used(const json_t *network, const char *ip);
 
-/* Take or give back an address: ERR_PREREQ when it is outside, or when it is
- * so already (ECODE_STATE). */
+/* Take or give back an address, for an instance or (external) from all of them:
+ * ERR_PREREQ when it is outside, or when it is so already (ECODE_STATE).  One
+ * does not look at the other: what an instance has may be kept from all, and is
+ * so when the instance has gone. */
 int ippool_take(json_t *network, const char *ip, bool external,
 		struct error *err);
 int ippool_give(json_t *network, const char *ip, bool external,

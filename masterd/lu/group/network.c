@@ -181,7 +181,16 @@ static int set_network6(json_t *network, const char *network6,
 			 gateway6, network6);
 }
 
-/* The gateway's address is kept from instances. */
+/* The gateway's address is kept from instances, and none may have it. */
+static int take_gateway(json_t *network, const char *gateway, struct error *err)
+{
+	if (ippool_is_used(network, gateway))
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "IP address %s is an instance's in network %s",
+				 gateway, network_name(network));
+	return ippool_take(network, gateway, true, err);
+}
+
 static int set_gateway(json_t *network, const char *gateway, struct error *err)
 {
 	const char *before = network_gateway(network);
@@ -195,7 +204,7 @@ static int set_gateway(json_t *network, const char *gateway, struct error *err)
 		network_set_gateway(network, NULL);
 		return 0;
 	}
-	if (ippool_take(network, gateway, true, err) < 0)
+	if (take_gateway(network, gateway, err) < 0)
 		return -1;
 	network_set_gateway(network, gateway);
 	return 0;
