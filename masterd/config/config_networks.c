@@ -6,27 +6,6 @@
 #include "lib/model/config/ippool.h"
 #include "masterd/config/config_private.h"
 
-static void change(struct config *c, const json_t *nic, bool take)
-{
-	const char *ip = nic_ip(nic);
-	const char *uuid = nic_network(nic);
-	const json_t *network =
-		uuid == NULL ? NULL : config_get(c, CONFIG_NETWORK, uuid);
-	struct error ignored;
-	json_t *changed;
-	int rc;
-
-	if (network == NULL || ip == NULL)
-		return;
-	changed = config_edit(network);
-	rc = take ? ippool_take(changed, ip, false, &ignored)
-		  : ippool_give(changed, ip, false, &ignored);
-	if (rc == 0)
-		config_put(c, CONFIG_NETWORK, changed);
-	else /* kept from all, or another has it: nothing to note */
-		json_decref(changed);
-}
-
 static bool has_address(const json_t *nics, const json_t *like)
 {
 	const json_t *nic;
@@ -37,6 +16,40 @@ static bool has_address(const json_t *nics, const json_t *like)
 		    str_eq(nic_network(nic), nic_network(like)))
 			return true;
 	return false;
+}
+
+/* Configurations of older versions may have an address twice. */
+static bool anybody_has(const struct config *c, const json_t *like)
+{
+	const char *uuid;
+	json_t *inst;
+
+	json_object_foreach (json_unconst(config_all(c, CONFIG_INSTANCE)), uuid,
+			     inst)
+		if (has_address(inst_nics(inst), like))
+			return true;
+	return false;
+}
+
+static void change(struct config *c, const json_t *nic, bool take)
+{
+	const char *ip = nic_ip(nic);
+	const char *uuid = nic_network(nic);
+	const json_t *network =
+		uuid == NULL ? NULL : config_get(c, CONFIG_NETWORK, uuid);
+	struct error ignored;
+	json_t *changed;
+	int rc;
+
+	if (network == NULL || ip == NULL || (!take && anybody_has(c, nic)))
+		return;
+	changed = config_edit(network);
+	rc = take ? ippool_take(changed, ip, false, &ignored)
+		  : ippool_give(changed, ip, false, &ignored);
+	if (rc == 0)
+		config_put(c, CONFIG_NETWORK, changed);
+	else /* it is so already, or not of the network: nothing to note */
+		json_decref(changed);
 }
 
 void config_networks_follow(struct config *c, const json_t *before,

@@ -212,6 +212,55 @@ Test(networks, an_address_of_an_instance_can_be_kept_from_others)
 	       "already in use");
 }
 
+static json_t *unchecked(json_t *op STEALS)
+{
+	return with(op, "conflicts_check", json_false());
+}
+
+Test(networks, without_the_check_reserved_addresses_can_be_had_once)
+{
+	expect(add("198.51.100.0/29"), "success");
+	expect(connect_op(), "success");
+	expect(reserve("add_reserved_ips", "198.51.100.3"), "success");
+	expect(unchecked(add_instance("web1", nic_with("198.51.100.3"))),
+	       "success");
+	cr_expect_str_eq(json_str(net(), "reservations", ""), "00010000");
+	expect(unchecked(add_instance("web2", nic_with("198.51.100.3"))),
+	       "already in use");
+	expect(unchecked(add_instance("web2", nic_with("198.51.100.4"))),
+	       "success");
+	cr_expect_str_eq(json_str(net(), "reservations", ""), "00011000");
+	expect(reserve("remove_reserved_ips", "198.51.100.3"), "success");
+	expect(add_instance("web3", nic_with("198.51.100.3")),
+	       "already in use");
+	expect(op_named("OP_INSTANCE_REMOVE", "web1"), "success");
+	cr_expect_str_eq(json_str(net(), "reservations", ""), "00001000");
+}
+
+/* As older versions have allowed it. */
+static void give_address_of(const char *from, const char *to)
+{
+	struct config *c = s.master->config;
+	json_t *inst = config_edit(config_find(c, CONFIG_INSTANCE, to));
+
+	json_object_set_new(inst, "nics",
+			    json_make("[O]", json_unconst(first_nic(from))));
+	config_put(c, CONFIG_INSTANCE, inst);
+}
+
+Test(networks, an_address_is_free_when_the_last_who_has_it_has_gone)
+{
+	expect(add("198.51.100.0/29"), "success");
+	expect(connect_op(), "success");
+	expect(add_instance("web1", nic_with("198.51.100.3")), "success");
+	expect(add_instance("web2", json_object()), "success");
+	give_address_of("web1", "web2");
+	expect(op_named("OP_INSTANCE_REMOVE", "web1"), "success");
+	cr_expect_str_eq(json_str(net(), "reservations", ""), "00010000");
+	expect(op_named("OP_INSTANCE_REMOVE", "web2"), "success");
+	cr_expect_str_eq(json_str(net(), "reservations", ""), "00000000");
+}
+
 /* Only one node is in a group that has it. */
 Test(networks, an_allocator_knows_which_are_needed)
 {

@@ -202,6 +202,8 @@ static int take_any(struct lu *lu, json_t *nic, const json_t *network,
 	}
 }
 
+/* Without the check it may be one that is kept from all, but never another
+ * instance's. */
 static int take_in_network(struct lu *lu, json_t *nic, const json_t *network,
 			   bool conflicts_check, struct error *err)
 {
@@ -215,9 +217,8 @@ static int take_in_network(struct lu *lu, json_t *nic, const json_t *network,
 		return error_set(err, ERR_PREREQ, ECODE_NOTUNIQUE,
 				 "IP address %s does not belong to network %s",
 				 ip, network_name(network));
-	if (!conflicts_check)
-		return 0;
-	if (ippool_is_taken(network, ip))
+	if (conflicts_check ? ippool_is_taken(network, ip)
+			    : ippool_is_used(network, ip))
 		return error_set(err, ERR_PREREQ, ECODE_NOTUNIQUE,
 				 "IP address %s is already in use in network "
 				 "%s",
