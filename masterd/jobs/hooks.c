@@ -66,16 +66,13 @@ static json_t *environment(struct lu *lu, enum hooks_phase phase)
 	return env;
 }
 
-/* The nodes of the phase that still exist, each with a reference. */
-static struct node_result *targets(struct lu *lu, enum hooks_phase phase,
+/* Those of the nodes that exist, each once and with a reference. */
+static struct node_result *targets(struct lu *lu, const struct strv *uuids,
 				   size_t *ret_n)
 {
-	auto_strv struct strv pre = {0}, post = {0}, seen = {0};
-	const struct strv *uuids = phase == HOOKS_PRE ? &pre : &post;
-	struct node_result *results;
+	struct node_result *results = node_results_new(uuids->n);
+	auto_strv struct strv seen = {0};
 
-	lu->class->hook_nodes(lu, &pre, &post);
-	results = node_results_new(uuids->n);
 	*ret_n = 0;
 	for (size_t i = 0; i < uuids->n; i++) {
 		const json_t *node =
@@ -129,9 +126,15 @@ static void warn_failed(struct lu *lu, const json_t *failed)
 static WAITS json_t *ask(struct lu *lu, enum hooks_phase phase,
 			 struct node_result **ret_results, size_t *ret_n)
 {
+	auto_strv struct strv before = {0};
 	json_t *failed = json_array();
 
-	*ret_results = targets(lu, phase, ret_n);
+	/* Those for afterwards are chosen now as well, so that hooks run also
+	 * on nodes which the object leaves. */
+	if (phase == HOOKS_PRE)
+		lu->class->hook_nodes(lu, &before, &lu->hooks_after);
+	*ret_results = targets(
+		lu, phase == HOOKS_PRE ? &before : &lu->hooks_after, ret_n);
 	noderpc_call_many(lu->m->rpc, *ret_results, *ret_n,
 			  rpc_hooks_runner(lu->class->hook_path,
 					   phase_names[phase],

@@ -170,6 +170,46 @@ Test(sim_hooks, know_all_of_mirrors_but_their_secret)
 				  secret_of_first_disk(), "%s", key);
 }
 
+/* What hooks on a node were last run for. */
+static void expect_run(size_t node, const char *path, const char *phase)
+{
+	const json_t *env = s.nodes[node].hook_env;
+
+	cr_expect_str_eq(json_str(env, "GANETI_HOOKS_PATH", ""), path);
+	cr_expect_str_eq(json_str(env, "GANETI_HOOKS_PHASE", ""), phase);
+}
+
+Test(sim_hooks, afterwards_run_where_the_instance_was)
+{
+	enable_volumes();
+	expect(add_on("drbd"), "success");
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+	expect(with(op_named("OP_INSTANCE_SET_PARAMS", "web1"), "disk_template",
+		    json_string("plain")),
+	       "success");
+	expect_run(2, "instance-modify", "post");
+	expect(op_named("OP_INSTANCE_REMOVE", "web1"), "success");
+	expect(add_on("drbd"), "success");
+	expect(op_named("OP_INSTANCE_REMOVE", "web1"), "success");
+	expect_run(2, "instance-remove", "post");
+}
+
+Test(sim_hooks, after_an_export_that_removes_still_know_the_disks)
+{
+	json_t *op = op_named("OP_BACKUP_EXPORT", "web1");
+
+	json_object_update_new(op,
+			       json_make("{s:s, s:s, s:b, s:b}", "mode",
+					 "local", "target_node", NODE3,
+					 "shutdown", 1, "remove_instance", 1));
+	expect(op_add("web1", NODE2, true), "success");
+	expect(op, "success");
+	expect_told("HOOKS_PATH", "instance-export");
+	expect_told("POST_INSTANCE_DISK_COUNT", "1");
+	expect_told("POST_INSTANCE_DISK_TEMPLATE", "sharedfile");
+	expect_told("POST_REMOVE_INSTANCE", "True");
+}
+
 Test(sim_hooks, know_the_switch_as_the_bridge_of_a_nic)
 {
 	expect(with(op_add("web1", NODE2, false), "nics",

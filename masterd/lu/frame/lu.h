@@ -46,7 +46,8 @@ struct lu {
 	/* Private to exec.c and hooks.c. */
 	struct lu_locks *locks;
 	struct lu_keep *keep;
-	json_t *env_before; /* of hook_env() before exec, for exec */
+	json_t *env_before;	 /* of hook_env() before exec, for exec */
+	struct strv hooks_after; /* of hook_nodes(), as it was before exec */
 };
 
 struct lu_class {
@@ -87,7 +88,8 @@ struct lu_class {
 	 * GANETI_OP_TARGET is "OP_TARGET".  Called before exec and (for the
 	 * POST_ ones) after. */
 	void (*hook_env)(struct lu *lu, json_t *ret_env);
-	/* UUIDs of nodes for the pre and the post phase. */
+	/* UUIDs of nodes for the pre and the post phase; called before exec, so
+	 * that nodes which the object leaves are told as well. */
 	void (*hook_nodes)(struct lu *lu, struct strv *ret_pre,
 			   struct strv *ret_post);
 

@@ -298,7 +298,11 @@ static void export_env(struct lu *lu, json_t *env)
 	auto_free char *timeout =
 		xprintf("%jd", (intmax_t)op->shutdown_timeout);
 
-	inst_hook_env(lu, e->inst, env);
+	/* Nothing is known of its disks once it is removed. */
+	if (op->remove_instance && lu->env_before != NULL)
+		json_object_update(env, lu->env_before);
+	else
+		inst_hook_env(lu, e->inst, env);
 	json_set_str(env, "EXPORT_MODE", op->mode);
 	json_set_str(env, "EXPORT_NODE", lu_node_name(lu, e->target));
 	json_set_str(env, "EXPORT_DO_SHUTDOWN",
