@@ -86,6 +86,30 @@ static struct node_result *targets(struct lu *lu, const struct strv *uuids,
 	return results;
 }
 
+static bool is_row(const json_t *row)
+{
+	const json_t *output = json_array_get(row, 2);
+
+	return json_is_string(json_array_get(row, 0)) &&
+	       json_is_integer(json_array_get(row, 1)) &&
+	       (json_is_string(output) || json_is_null(output));
+}
+
+/* An answer that is no list of [script, status, output] is none. */
+static void check_answer(struct node_result *r)
+{
+	size_t i = 0, n = json_array_size(r->payload);
+
+	while (i < n && is_row(json_array_get(r->payload, i)))
+		i++;
+	if (r->payload == NULL || (i == n && json_is_array(r->payload)))
+		return;
+	json_decref(steal(&r->payload));
+	r->err = xalloc(sizeof(*r->err));
+	error_set(r->err, ERR_RPC, NULL,
+		  "it does not say which hooks ran and how they ended");
+}
+
 /* Add [node, script, output] for each failed script of one node's answer. */
 static void collect_failed(const struct node_result *r, json_t *failed)
 {
@@ -101,8 +125,11 @@ static void collect_failed(const struct node_result *r, json_t *failed)
 	}
 }
 
-static void warn_unreachable(struct lu *lu, const struct node_result *r)
+/* Add what failed on that node, or warn that it has not answered. */
+static void judge(struct lu *lu, struct node_result *r, json_t *failed)
 {
+	check_answer(r);
+	collect_failed(r, failed);
 	if (r->payload == NULL && !r->offline)
 		lu_warn(lu, "Communication failure to node %s: %s",
 			node_name(r->node), r->err->text);
@@ -139,10 +166,8 @@ static WAITS json_t *ask(struct lu *lu, enum hooks_phase phase,
 			  rpc_hooks_runner(lu->class->hook_path,
 					   phase_names[phase],
 					   environment(lu, phase)));
-	for (size_t i = 0; i < *ret_n; i++) {
-		warn_unreachable(lu, &(*ret_results)[i]);
-		collect_failed(&(*ret_results)[i], failed);
-	}
+	for (size_t i = 0; i < *ret_n; i++)
+		judge(lu, &(*ret_results)[i], failed);
 	return failed;
 }
 
@@ -254,8 +279,7 @@ void hooks_run_config_update(struct lu *lu)
 	noderpc_call_many(
 		lu->m->rpc, result, 1,
 		rpc_hooks_runner(CONFIG_UPDATE, phase_names[HOOKS_POST], env));
-	collect_failed(result, failed);
-	warn_unreachable(lu, result);
+	judge(lu, result, failed);
 	warn_failed(lu, failed);
 	node_results_free(result, 1);
 }

@@ -49,6 +49,8 @@ static json_t *do_hooks(struct sim_node *n, const json_t *args)
 {
 	json_decref(n->hook_env);
 	n->hook_env = json_incref(json_array_get(args, 2));
+	if (n->hooks_say != NULL)
+		return good(json_incref(n->hooks_say));
 	return good(n->hook_fails ? json_make("[[s, i, s]]", "10-no", 1, "no")
 				  : json_array());
 }

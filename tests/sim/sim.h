@@ -109,6 +109,7 @@ struct sim_node {
 	unsigned ssh_key, ssh_next;
 	char *ssh_authorized;
 	json_t *hook_env;   /* what they were last given */
+	json_t *hooks_say;  /* its answer about them; NULL: as it is */
 	json_t *asked;	    /* of the allocator, last */
 	json_t *told;	    /* it about nodes, then */
 	json_t *made;	    /* the device that it was told to make last */

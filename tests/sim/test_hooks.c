@@ -210,6 +210,22 @@ Test(sim_hooks, after_an_export_that_removes_still_know_the_disks)
 	expect_told("POST_REMOVE_INSTANCE", "True");
 }
 
+Test(sim_hooks, an_answer_that_is_none_of_hooks_is_a_node_that_failed)
+{
+	static const char *const bad[] = {
+		"[[\"10-no\", 1]]",    "[[\"10-no\"]]", "[[1, 1, \"no\"]]",
+		"[[\"10-no\", 1, 5]]", "[\"10-no\"]",	"{}"};
+
+	expect(op_add("web1", NODE2, true), "success");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		s.nodes[1].hooks_say = json_loads(bad[i], 0, NULL);
+		expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+		json_decref(steal(&s.nodes[1].hooks_say));
+	}
+	s.nodes[1].hooks_say = json_make("[[s, i, n]]", "10-no", 1);
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "HooksAbort");
+}
+
 Test(sim_hooks, know_the_switch_as_the_bridge_of_a_nic)
 {
 	expect(with(op_add("web1", NODE2, false), "nics",
