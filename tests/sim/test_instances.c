@@ -526,6 +526,30 @@ Test(instances, a_blacklisted_os_is_for_old_instances)
 	expect(op_named("OP_INSTANCE_REINSTALL", "web1"), "success");
 }
 
+static const char *vlan_of_first_nic(void)
+{
+	const json_t *inst =
+		config_find(s.master->config, CONFIG_INSTANCE, "web1");
+	const json_t *nic = json_array_get(json_get(inst, "nics"), 0);
+
+	return json_str(json_get(nic, "nicparams"), "vlan", "(none)");
+}
+
+Test(instances, a_vlan_that_is_a_number_gets_its_dot)
+{
+	json_t *add = op_add("web1", NODE2, false);
+	json_t *change = op_named("OP_INSTANCE_SET_PARAMS", "web1");
+
+	json_object_set_new(add, "nics", json_make("[{s:s}]", "vlan", "5"));
+	json_object_set_new(
+		change, "nics",
+		json_make("[[s, i, {s:s}]]", "modify", 0, "vlan", "7"));
+	expect(add, "success");
+	cr_expect_str_eq(vlan_of_first_nic(), ".5");
+	expect(change, "success");
+	cr_expect_str_eq(vlan_of_first_nic(), ".7");
+}
+
 Test(instances, an_os_parameter_is_in_one_class)
 {
 	expect(set_cluster("osparams",
