@@ -128,8 +128,7 @@ static void add_network(struct strv *env, size_t index, const json_t *nic)
 	script_env_network(env, prefix, net);
 	json_to_strv(json_get(net, "tags"), &tags);
 	text = strv_join(&tags, " ");
-	if (tags.n > 0)
-		strv_addf(env, "NIC_%zu_NETWORK_TAGS=%s", index, text);
+	strv_addf(env, "NIC_%zu_NETWORK_TAGS=%s", index, text);
 }
 
 static void add_nics(struct strv *env, const json_t *instance)

@@ -239,6 +239,24 @@ Test(osdef, parameters_become_variables)
 	cr_assert_eq(env.n, 6);
 }
 
+Test(osdef, networks_say_their_tags_also_when_there_are_none)
+{
+	auto_json json_t *instance =
+		json_make("{s:s, s:[{s:{s:s, s:[]}}, {s:{s:s, s:[s, s]}}, {}]}",
+			  "name", "web1", "nics", "netinfo", "name", "net1",
+			  "tags", "netinfo", "name", "net2", "tags", "a", "b");
+	auto_osdef struct osdef os = {0};
+	auto_strv struct strv env = {0};
+	auto_free char *text = NULL;
+
+	read_os(&os);
+	osdef_instance_env(p, &os, instance, 0, &env);
+	cr_expect(strv_has(&env, "NIC_0_NETWORK_TAGS="));
+	cr_expect(strv_has(&env, "NIC_1_NETWORK_TAGS=a b"));
+	text = strv_join(&env, "\n");
+	cr_expect_null(strstr(text, "NIC_2_NETWORK"));
+}
+
 Test(osdef, values_look_as_python_prints_them)
 {
 	static const struct {
