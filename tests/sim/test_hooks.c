@@ -210,6 +210,40 @@ Test(sim_hooks, after_an_export_that_removes_still_know_the_disks)
 	expect_told("POST_REMOVE_INSTANCE", "True");
 }
 
+static json_t *replace(const char *mode, const char *allocator)
+{
+	json_t *op = op_named("OP_INSTANCE_REPLACE_DISKS", "web1");
+
+	json_set_str(op, "mode", mode);
+	json_set_str(op, "iallocator", allocator);
+	return op;
+}
+
+/* The allocator of the simulation may choose the primary. */
+static void expect_soon(json_t *op STEALS, const char *outcome)
+{
+	for (int i = 0; i < 20; i++) {
+		auto_free char *got = sim_do(&s, json_incref(op));
+
+		if (strstr(got, outcome) != NULL)
+			break;
+	}
+	json_decref(op);
+}
+
+Test(sim_hooks, of_a_replacement_know_the_node_that_an_allocator_chose)
+{
+	enable_volumes();
+	expect(add_on("drbd"), "success");
+	s.nodes[1].hook_fails = true; /* what follows is not tested here */
+	expect(replace("replace_on_primary", NULL), "HooksAbort");
+	expect_told("MODE", "replace_on_primary");
+	expect_told("OLD_SECONDARY", NODE3);
+	expect_told("NEW_SECONDARY", "None");
+	expect_soon(replace("replace_new_secondary", "any"), "HooksAbort");
+	expect_told("NEW_SECONDARY", s.nodes[0].name);
+}
+
 Test(sim_hooks, an_answer_that_is_none_of_hooks_is_a_node_that_failed)
 {
 	static const char *const bad[] = {

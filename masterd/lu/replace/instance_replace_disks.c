@@ -82,7 +82,8 @@ static void replace_env(struct lu *lu, json_t *ret_env)
 	inst_hook_env(lu, r->inst, ret_env);
 	json_set_str(ret_env, "MODE", op->mode);
 	json_set_str(ret_env, "NEW_SECONDARY",
-		     r->new_node == NULL ? "" : lu_node_name(lu, r->new_node));
+		     r->new_node == NULL ? "None"
+					 : lu_node_name(lu, r->new_node));
 	json_set_str(ret_env, "OLD_SECONDARY", lu_node_name(lu, r->secondary));
 }
 
