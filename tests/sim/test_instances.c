@@ -205,6 +205,44 @@ Test(instances, new_tags_are_checked_as_later_ones)
 	cr_assert_eq(json_array_size(json_get(instance("web1"), "tags")), 2);
 }
 
+static json_t *op_tags(const char *id, const char *tag)
+{
+	return json_make("{s:s, s:s, s:s, s:[s]}", "OP_ID", id, "kind",
+			 "instance", "name", "web1", "tags", tag);
+}
+
+Test(instances, tags_are_of_letters_and_digits_of_all_scripts)
+{
+	auto_free char *most = xalloc(2 * 128 + 1);
+	auto_free char *longer = NULL;
+
+	for (int i = 0; i < 128; i++)
+		memcpy(most + 2 * i, "ü", 2);
+	longer = xprintf("%sü", most);
+	expect(op_add("web1", NODE2, false), "success");
+	expect(op_tags("OP_TAGS_SET", "größe:東京-٣"), "success");
+	expect(op_tags("OP_TAGS_SET", most), "success");
+	expect(op_tags("OP_TAGS_SET", longer), "TagError");
+	expect(op_tags("OP_TAGS_SET", "a€"), "TagError");
+	expect(op_tags("OP_TAGS_SET", "a\u00a0b"), "TagError");
+	expect(op_tags("OP_TAGS_SET", ""), "TagError");
+	expect(op_tags("OP_TAGS_DEL", "größe:東京-٣"), "success");
+	cr_assert_eq(json_array_size(json_get(instance("web1"), "tags")), 1);
+}
+
+Test(instances, whatever_tag_is_there_can_be_removed)
+{
+	json_t *inst;
+
+	expect(op_add("web1", NODE2, false), "success");
+	expect(op_tags("OP_TAGS_DEL", "two words"), "TagError");
+	inst = config_edit(instance("web1"));
+	json_object_set_new(inst, "tags", json_make("[s]", "two words"));
+	config_put(s.master->config, CONFIG_INSTANCE, inst);
+	expect(op_tags("OP_TAGS_DEL", "two words"), "success");
+	cr_assert_eq(json_array_size(json_get(instance("web1"), "tags")), 0);
+}
+
 Test(instances, a_mac_is_taken_once_however_it_is_written)
 {
 	json_t *op = op_add("web2", NODE2, false);

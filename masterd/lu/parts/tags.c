@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tags on the cluster, groups, nodes, instances and networks. */
-#include <ctype.h>
+#include <assert.h>
 #include <string.h>
 
 #include "lib/base/array.h"
@@ -67,34 +67,90 @@ static int want_target(struct lu *lu, const char *kind, const char *name,
 	return 0;
 }
 
-static int check_tag(const char *tag, struct error *err)
+/* --- patterns --- */
+
+/* A field of filters that stands for the tag itself. */
+#define TAG_FIELD "tag"
+
+static bool only_tag(void *arg, const char *field, enum filter_kind *ret_kind)
 {
-	size_t n = strlen(tag);
+	(void)arg;
+	*ret_kind = FILTER_OTHER;
+	return strcmp(field, TAG_FIELD) == 0;
+}
+
+static const json_t *the_tag(void *arg, const char *field)
+{
+	(void)field;
+	return arg;
+}
+
+/* Patterns are Perl's, as those of queries: one engine with limits. */
+static struct filter *compile_pattern(const char *pattern, struct error *err)
+{
+	auto_json json_t *filter =
+		json_make("[s, s, s]", "=~", TAG_FIELD, pattern);
+	struct error why;
+	struct filter *f = filter_compile(filter, only_tag, NULL, &why);
+
+	if (f == NULL)
+		error_set(err, ERR_PREREQ, ECODE_INVAL,
+			  "Invalid search pattern '%.200s': %s", pattern,
+			  why.text);
+	return f;
+}
+
+/* As filter_match(). */
+static int match(struct filter *f, const json_t *tag, struct error *err)
+{
+	return filter_match(f, the_tag, mem_unconst(tag), err);
+}
+
+/* --- checks --- */
+
+/* Letters and digits of all scripts, as Ganeti's Python takes them. */
+#define VALID_TAG "^[\\p{L}\\p{N}_.+*/:@-]+\\z"
+
+static size_t count_characters(const char *utf8)
+{
+	size_t n = 0;
+
+	for (; *utf8 != '\0'; utf8++)
+		n += ((unsigned char)*utf8 & 0xc0) != 0x80;
+	return n;
+}
+
+static int check_tag(struct filter *valid, const json_t *tag, struct error *err)
+{
+	const char *text = json_string_value(tag);
+	size_t n = count_characters(text);
+	struct error ignored;
 
 	if (n == 0 || n > TAG_LENGTH_MAX)
 		return error_set(err, ERR_TAG, NULL,
 				 "A tag has 1 to %d characters, '%s' has %zu",
-				 TAG_LENGTH_MAX, tag, n);
-	for (const char *p = tag; *p != '\0'; p++)
-		if (!isalnum((unsigned char)*p) &&
-		    strchr("_.+*/:@-", *p) == NULL)
-			return error_set(err, ERR_TAG, NULL,
-					 "Tag '%s' contains invalid characters",
-					 tag);
-	return 0;
+				 TAG_LENGTH_MAX, text, n);
+	if (match(valid, tag, &ignored) > 0)
+		return 0;
+	return error_set(err, ERR_TAG, NULL,
+			 "Tag '%s' contains invalid characters", text);
 }
 
 int tags_check(const json_t *tags, struct error *err)
 {
-	if (json_array_size(tags) > TAGS_PER_OBJECT_MAX)
+	struct filter *valid;
+	size_t i = 0, n = json_array_size(tags);
+
+	if (n > TAGS_PER_OBJECT_MAX)
 		return error_set(err, ERR_TAG, NULL,
 				 "At most %d tags fit on one object, not %zu",
-				 TAGS_PER_OBJECT_MAX, json_array_size(tags));
-	for (size_t i = 0; i < json_array_size(tags); i++)
-		if (check_tag(json_string_value(json_array_get(tags, i)), err) <
-		    0)
-			return -1;
-	return 0;
+				 TAGS_PER_OBJECT_MAX, n);
+	valid = compile_pattern(VALID_TAG, err);
+	assert(valid != NULL);
+	while (i < n && check_tag(valid, json_array_get(tags, i), err) == 0)
+		i++;
+	filter_free(valid);
+	return i == n ? 0 : -1;
 }
 
 /* Put the object with these tags in the place of the old one. */
@@ -206,7 +262,7 @@ static int tags_del_check(struct lu *lu, struct error *err)
 	auto_strv struct strv missing = {0};
 	auto_free char *names = NULL;
 
-	if (object == NULL || tags_check(op->tags, err) < 0)
+	if (object == NULL)
 		return -1;
 	for (size_t i = 0; i < json_array_size(op->tags); i++) {
 		const char *tag =
@@ -215,8 +271,10 @@ static int tags_del_check(struct lu *lu, struct error *err)
 		if (!json_array_has_str(object_tags(object), tag))
 			strv_add(&missing, tag);
 	}
-	if (missing.n == 0)
+	if (missing.n == 0) /* whatever they are: so all can be removed */
 		return 0;
+	if (tags_check(op->tags, err) < 0)
+		return -1;
 	names = strv_join(&missing, "','");
 	return error_set(err, ERR_PREREQ, ECODE_NOENT, "Tag(s) '%s' not found",
 			 names);
@@ -252,42 +310,11 @@ const struct lu_class lu_tags_del = {
 
 /* --- search --- */
 
-/* A field of filters that stands for the tag itself. */
-#define TAG_FIELD "tag"
-
 struct search {
 	struct filter *pattern;
 	json_t *found; /* [[path, tag], ...] */
 	struct error *err;
 };
-
-static bool only_tag(void *arg, const char *field, enum filter_kind *ret_kind)
-{
-	(void)arg;
-	*ret_kind = FILTER_OTHER;
-	return strcmp(field, TAG_FIELD) == 0;
-}
-
-static const json_t *the_tag(void *arg, const char *field)
-{
-	(void)field;
-	return arg;
-}
-
-/* Patterns are Perl's, as those of queries: one engine with limits. */
-static struct filter *compile_pattern(const char *pattern, struct error *err)
-{
-	auto_json json_t *filter =
-		json_make("[s, s, s]", "=~", TAG_FIELD, pattern);
-	struct error why;
-	struct filter *f = filter_compile(filter, only_tag, NULL, &why);
-
-	if (f == NULL)
-		error_set(err, ERR_PREREQ, ECODE_INVAL,
-			  "Invalid search pattern '%.200s': %s", pattern,
-			  why.text);
-	return f;
-}
 
 /* Add [path, tag] for each tag of the object that matches. */
 static int search_one(struct search *s, const char *path, const json_t *object)
@@ -296,8 +323,7 @@ static int search_one(struct search *s, const char *path, const json_t *object)
 	size_t i;
 
 	json_array_foreach (object_tags(object), i, tag) {
-		int rc = filter_match(s->pattern, the_tag, mem_unconst(tag),
-				      s->err);
+		int rc = match(s->pattern, tag, s->err);
 
 		if (rc < 0)
 			return -1;
