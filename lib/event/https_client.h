@@ -17,10 +17,10 @@
 struct https_client;
 
 /* The files are PEM.  cert_file has this node's certificate and key
- * (client.pem); NULL: show none.  ca_file has the certificate that the peer
- * must show, exactly that one (server.pem); with several in the file any of
- * them will do.  The name in the certificate does not matter, as nodes are
- * called by address.  NULL with err. */
+ * (client.pem); NULL: show none.  ca_file has the certificate whose key the
+ * peer must have (server.pem); with several in the file any of them will do.
+ * The name in the certificate does not matter, as nodes are called by address,
+ * nor does its date, as it could not be replaced otherwise.  NULL with err. */
 struct https_client *https_client_create(const char *cert_file,
 					 const char *ca_file,
 					 struct error *err);

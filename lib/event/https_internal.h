@@ -39,6 +39,8 @@ struct https_server {
 	int64_t silent_us;
 	unsigned sent_away; /* strangers not yet mentioned in the log */
 	int64_t told_us;
+	int64_t ended_us; /* when the log told of a certificate that has ended;
+			   * 0: never */
 	bool closing;
 	struct timer linger;
 	struct timer look; /* for streams whose clients have gone */

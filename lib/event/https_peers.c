@@ -5,9 +5,14 @@
  * handshake ends with a certificate of this cluster.  Strangers have places of
  * their own.  When all of these are taken, a new stranger takes the place of
  * the oldest stranger of the address that has most of them.  So strangers,
- * however many, cannot keep out those who have a certificate. */
+ * however many, cannot keep out those who have a certificate.
+ *
+ * A certificate of this cluster whose time is over is still good: its digest
+ * says whether it is let in.  If it were not, nobody could give the nodes of a
+ * cluster new ones once the old have ended. */
 #include <assert.h>
 #include <gnutls/gnutls.h>
+#include <gnutls/x509.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -20,6 +25,8 @@
 
 /* The log mentions cut-off strangers at most this often. */
 #define TELL_US (60 * INT64_C(1000000))
+/* And certificates that have ended. */
+#define TELL_ENDED_US (3600 * INT64_C(1000000))
 
 struct https_peer *https_peer_of(struct MHD_Connection *connection)
 {
@@ -134,19 +141,70 @@ static void make_known(struct https_peer *peer)
 	https_peer_limit(peer, c->first_ms);
 }
 
-static bool verify(gnutls_session_t session, char digest[TLS_DIGEST_MAX])
+/* What is wrong with the certificate that the peer has shown, as bits of
+ * GnuTLS's; 0: nothing.  GnuTLS takes the flags from what all connections
+ * share, so they are set before each look. */
+static unsigned find_faults(gnutls_session_t session, unsigned flags)
+{
+	void *credentials = NULL;
+	unsigned faults = 0;
+
+	if (gnutls_credentials_get(session, GNUTLS_CRD_CERTIFICATE,
+				   &credentials) < 0)
+		return GNUTLS_CERT_INVALID;
+	gnutls_certificate_set_verify_flags(credentials, flags);
+	/* gnutls also returns an error when there is no certificate */
+	return gnutls_certificate_verify_peers2(session, &faults) < 0
+		       ? GNUTLS_CERT_INVALID
+		       : faults;
+}
+
+/* At the first certificate whose time is over GnuTLS ends its search, so the
+ * others are looked at without the time. */
+static bool is_ours(gnutls_session_t session, bool *ret_ended)
+{
+	unsigned faults = find_faults(session, 0);
+	bool ended = (faults & GNUTLS_CERT_EXPIRED) != 0 &&
+		     (faults & GNUTLS_CERT_NOT_ACTIVATED) == 0;
+
+	if (ended)
+		faults = find_faults(
+			session,
+			GNUTLS_VERIFY_DISABLE_TIME_CHECKS |
+				GNUTLS_VERIFY_DISABLE_TRUSTED_TIME_CHECKS);
+	*ret_ended = ended;
+	return faults == 0;
+}
+
+static void tell_ended(struct https_server *s, const struct https_peer *peer)
+{
+	int64_t now = clock_mono_us();
+
+	if (s->ended_us != 0 && now - s->ended_us < TELL_ENDED_US)
+		return;
+	s->ended_us = now;
+	log_warning(
+		"HTTPS: the certificate that %s has shown, or the cluster's, "
+		"HAS ENDED. It is accepted so that the cluster can be "
+		"given new ones: gnt-cluster renew-crypto "
+		"--new-cluster-certificate --new-node-certificates",
+		peer->ip);
+}
+
+static bool verify(struct https_peer *peer, gnutls_session_t session)
 {
 	const gnutls_datum_t *chain;
-	unsigned status = 0, n = 0;
+	unsigned n = 0;
+	bool ended;
 
-	/* gnutls also returns an error when there is no certificate */
-	if (gnutls_certificate_verify_peers2(session, &status) < 0 ||
-	    status != 0)
+	if (!is_ours(session, &ended))
 		return false;
 	chain = gnutls_certificate_get_peers(session, &n);
 	if (chain == NULL || n == 0)
 		return false;
-	tls_digest_der(chain[0].data, chain[0].size, digest);
+	tls_digest_der(chain[0].data, chain[0].size, peer->digest);
+	if (ended)
+		tell_ended(peer->instance->server, peer);
 	return true;
 }
 
@@ -155,7 +213,7 @@ static void check(struct https_peer *peer, gnutls_session_t session)
 	if (peer->checked)
 		return;
 	peer->checked = true;
-	peer->verified = verify(session, peer->digest);
+	peer->verified = verify(peer, session);
 	if (peer->verified)
 		make_known(peer);
 }

@@ -6,6 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
+#include "tests/lib/expire.h"
 #include "tests/lib/https_pair.h"
 
 #define FDS 1024
@@ -361,6 +363,72 @@ Test(https, old_and_new_certificates_are_good_together)
 	pair_run();
 	cr_assert_eq(retired.rc, 0, "%s", retired.err.text);
 	free(retired.reply);
+}
+
+/* Both sides read their certificates anew, and the digest of this one is among
+ * those that are let in. */
+static void call_anew(struct call *call, const char *cert)
+{
+	struct error err;
+
+	cr_assert_eq(https_server_reload(pair.server, pair.ca, &err), 0, "%s",
+		     err.text);
+	cr_assert_eq(tls_digest(cert, pair.node_digest, &err), 0);
+	call->client = https_client_create(cert, pair.ca, &err);
+	cr_assert_not_null(call->client, "%s", err.text);
+	call_run(call);
+	https_client_destroy(call->client);
+	cr_assert_eq(call->rc, 0, "%s", call->err.text);
+	free(call->reply);
+}
+
+/* Otherwise nobody could give the nodes new ones. */
+Test(https, certificates_that_have_ended_are_good)
+{
+	auto_free char *other = pair_file("client2.pem");
+	struct call cluster = {.path = "/echo"}, node = {.path = "/echo"},
+		    both = {.path = "/echo"};
+	struct error err;
+
+	cr_assert_eq(tls_make_signed(other, pair.ca, "node1", &err), 0);
+	expire_set(pair.node, pair.ca, true);
+	call_anew(&node, pair.node);
+	cr_assert_eq(node.status, 200);
+	expire_set(pair.ca, pair.ca, true);
+	call_anew(&both, pair.node);
+	cr_assert_eq(both.status, 200);
+	call_anew(&cluster, other);
+	cr_assert_eq(cluster.status, 200);
+}
+
+Test(https, of_foreign_certificates_the_ended_are_not_good_either)
+{
+	auto_free char *forged = pair_file("forged.pem");
+	auto_free char *other_ca = pair_file("other.pem");
+	const char *const certs[] = {forged, pair.foreign, pair.below};
+	struct error err;
+
+	cr_assert_eq(tls_make_signed(forged, other_ca, "node1", &err), 0);
+	expire_set(forged, other_ca, true);
+	pair_append(forged, pair.ca);
+	expire_set(pair.foreign, other_ca, true);
+	expire_set(pair.ca, pair.ca, true);
+	for (size_t i = 0; i < ARRAY_SIZE(certs); i++) {
+		struct call call = {.path = "/echo"};
+
+		call_anew(&call, certs[i]);
+		cr_assert_eq(call.status, 403, "%s: %d", certs[i], call.status);
+	}
+}
+
+/* The clock of one of the two is wrong. */
+Test(https, a_certificate_that_has_not_begun_is_403)
+{
+	struct call call = {.path = "/echo"};
+
+	expire_set(pair.node, pair.ca, false);
+	call_anew(&call, pair.node);
+	cr_assert_eq(call.status, 403);
 }
 
 /* The key of one file behind the certificate of the other; to be freed. */
