@@ -26,8 +26,10 @@ static char *refuse(int status, int *ret_status, const char *why,
 		    const char *detail)
 {
 	auto_free char *text = xprintf("%s%s", why, detail);
-	auto_json json_t *answer = json_make("[b, s]", 0, text);
+	auto_json json_t *answer = NULL;
 
+	str_repair_utf8(text); /* it may repeat what the peer has sent */
+	answer = json_make("[b, s]", 0, text);
 	*ret_status = status;
 	return json_text(answer);
 }
