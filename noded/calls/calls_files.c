@@ -318,11 +318,15 @@ WAITS json_t *call_get_file_info(struct call *c,
 				 struct error *err)
 {
 	struct stat st;
+	int rc;
 
 	(void)c;
 	if (os_image_is_url(args->file))
 		return url_info(args->file, err);
-	if (stat(args->file, &st) < 0 || !S_ISREG(st.st_mode))
+	task_leave(); /* it may be on another host */
+	rc = stat(args->file, &st);
+	task_enter();
+	if (rc < 0 || !S_ISREG(st.st_mode))
 		return json_make("[b, {}]", 0);
 	return json_make("[b, {s:I}]", 1, "size", (json_int_t)st.st_size);
 }

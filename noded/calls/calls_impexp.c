@@ -27,13 +27,15 @@
 
 /* --- the ends --- */
 
-static int file_end(struct call *c, const json_t *args, bool import,
-		    json_t *spec, struct error *err)
+static WAITS int file_end(struct call *c, const json_t *args, bool import,
+			  json_t *spec, struct error *err)
 {
 	const char *file = json_string_value(json_array_get(args, 0));
-	auto_free char *local =
-		exports_file(c->paths, file == NULL ? "" : file, import, err);
+	auto_free char *local = NULL;
 
+	task_leave(); /* the folder of exports may be on another host */
+	local = exports_file(c->paths, file == NULL ? "" : file, import, err);
+	task_enter();
 	if (local == NULL)
 		return -1;
 	json_set_str(spec, "kind", "file");

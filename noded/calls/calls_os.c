@@ -22,10 +22,15 @@
 #define OS_RENAME_TIMEOUT_MS (3500u * 1000)
 #define OS_VERIFY_TIMEOUT_MS (280u * 1000)
 
-json_t *call_os_diagnose(struct call *c, struct error *err)
+WAITS json_t *call_os_diagnose(struct call *c, struct error *err)
 {
+	json_t *result;
+
 	(void)err;
-	return osdef_diagnose_all(c->paths);
+	task_leave(); /* the folders may be on another host */
+	result = osdef_diagnose_all(c->paths);
+	task_enter();
+	return result;
 }
 
 /* The file for variables of a script that are too long; to be freed. */

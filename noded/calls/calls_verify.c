@@ -256,11 +256,11 @@ static json_t *check_time(struct call *c, const json_t *what,
 			 (json_int_t)(us % 1000000));
 }
 
-static json_t *check_oslist(struct call *c, const json_t *what,
-			    const json_t *all_hvparams)
+static WAITS json_t *check_oslist(struct call *c, const json_t *what,
+				  const json_t *all_hvparams)
 {
 	(void)what, (void)all_hvparams;
-	return osdef_diagnose_all(c->paths);
+	return call_os_diagnose(c, NULL);
 }
 
 /* [master name, master ip, ...] -> whether something listens at that ip */
@@ -460,15 +460,21 @@ static WAITS json_t *check_files(struct call *c, const json_t *what,
 }
 
 /* The site mounts it; only the path is checked. */
-static json_t *check_gluster_path(struct call *c, const json_t *what,
-				  const json_t *all_hvparams)
+static WAITS json_t *check_gluster_path(struct call *c, const json_t *what,
+					const json_t *all_hvparams)
 {
 	const char *folder = json_string_value(what);
 	auto_free char *local = paths_local(c->paths, folder ?: "");
 	auto_free char *text = NULL;
+	bool is_there;
 
 	(void)all_hvparams;
-	if (folder == NULL || *folder == '\0' || fs_is_dir(local))
+	if (folder == NULL || *folder == '\0')
+		return NULL;
+	task_leave(); /* what is mounted there may not answer */
+	is_there = fs_is_dir(local);
+	task_enter();
+	if (is_there)
 		return NULL;
 	text = xprintf("Path '%s' is not a folder", folder);
 	return json_string(text);

@@ -72,6 +72,7 @@ void noded_init(struct noded *n, struct paths *paths)
 			    .relay = relay_ask};
 	cond_init(&n->standby.started);
 	cond_init(&n->master_ip.turned);
+	cond_init(&n->exports.freed);
 	order_init(&n->order);
 	list_init(&n->calls);
 	list_init(&n->consoles);

@@ -52,6 +52,11 @@ struct noded {
 		bool turning;
 		struct cond turned;
 	} master_ip;
+	/* Whether a call works in the folder of exports at the moment. */
+	struct {
+		bool taken;
+		struct cond freed;
+	} exports;
 
 	/* End the daemon once the running answer is out; NULL in tests. */
 	void (*quit)(struct noded *n);

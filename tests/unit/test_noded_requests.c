@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is no call, what a call may not do, and what calls leave on the node. */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "lib/base/array.h"
 #include "lib/event/tls.h"
 #include "noded/calls/calls.h"
@@ -40,6 +44,7 @@ Test(noded_requests, only_calls_are_answered)
 		{"POST", "/nosuch", "[]", 404},
 		{"POST", "/", "[]", 404},
 		{"POST", "/version/x", "[]", 404},
+		{"POST", "/\xff", "[]", 404},
 		{"POST", "/../version", "[]", 404},
 		{"POST", "/version", "[", 400},
 		{"POST", "/version", "[1,]", 400},
@@ -103,6 +108,47 @@ Test(noded_requests, export_list_takes_the_argument_of_luxid)
 {
 	test_node_fails(&node, "export_list", json_make("[[]]"),
 			"No exports directory");
+}
+
+/* As folders of a file server that does not answer: whoever opens the file
+ * waits until somebody writes into it.  Meanwhile another call is served. */
+static void expect_beside(const char *call, const char *body,
+			  const char *folder, const char *name)
+{
+	auto_free char *place = paths_local(node.root.paths, folder);
+	auto_free char *file = xprintf("%s/%s", place, name);
+	struct test_request slow = {
+		.node = &node, .method = "POST", .path = call, .body = body};
+	struct test_request other = {.node = &node,
+				     .method = "POST",
+				     .path = "/version",
+				     .body = "[]"};
+	struct error err;
+	int fd;
+
+	cr_assert_eq(fs_mkdirs(place, 0755, &err), 0, "%s", err.text);
+	cr_assert_eq(mkfifo(file, 0644), 0);
+	task_spawn("slow", test_request_task, &slow);
+	task_spawn("other", test_request_task, &other);
+	while (other.answer == NULL)
+		uv_run(tasks_loop(), UV_RUN_ONCE);
+	cr_assert_eq(other.status, 200);
+	cr_expect_null(slow.answer, "%s: %s", call, slow.answer);
+	fd = open(file, O_WRONLY | O_CLOEXEC);
+	cr_assert_geq(fd, 0);
+	close(fd);
+	test_run_tasks();
+	cr_expect_not_null(slow.answer);
+	free(slow.answer);
+	free(other.answer);
+}
+
+Test(noded_requests, folders_of_the_site_hold_up_nobody_else)
+{
+	expect_beside("/export_info", "[\"/var/lib/ganeti/export/inst1\"]",
+		      "/var/lib/ganeti/export/inst1", "config.ini");
+	expect_beside("/os_diagnose", "[]", "/srv/ganeti/os/slow",
+		      "ganeti_api_version");
 }
 
 Test(noded_requests, calls_that_we_do_not_serve_say_so)
