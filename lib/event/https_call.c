@@ -24,7 +24,8 @@ enum stage { READING, SUSPENDED, HANDLED, ANSWERED };
 
 struct https_call {
 	struct https_request request;
-	struct list link; /* in server.waiting or instance.handled */
+	struct list link; /* in lane->waiting or instance.handled */
+	struct https_lane *lane;
 	struct https_instance *instance;
 	struct MHD_Connection *connection;
 	enum stage stage;
@@ -319,17 +320,19 @@ static void handled(struct https_call *call)
 	https_instance_wake(call->instance);
 }
 
-static void start_waiting(struct https_server *s);
+static void start_waiting(const struct https_server *s,
+			  struct https_lane *lane);
 
 static WAITS void run_call(void *arg)
 {
 	struct https_call *call = arg;
-	struct https_server *s = call->instance->server;
+	const struct https_server *s = call->instance->server;
+	struct https_lane *lane = call->lane;
 
 	s->config.handle(s->config.arg, &call->request);
-	s->running--;
+	lane->running--;
 	handled(call);
-	start_waiting(s);
+	start_waiting(s, lane);
 }
 
 /* The task is named after the path, unless the path holds characters that must
@@ -341,17 +344,26 @@ static const char *name_of(const struct https_call *call)
 	return str_valid_filename(name) ? name : "request";
 }
 
-static void start_waiting(struct https_server *s)
+static void start_waiting(const struct https_server *s, struct https_lane *lane)
 {
-	while (!list_empty(&s->waiting) &&
-	       s->running < s->config.requests_max) {
+	while (!list_empty(&lane->waiting) &&
+	       lane->running < s->config.requests_max) {
 		struct https_call *call =
-			list_first(&s->waiting, struct https_call, link);
+			list_first(&lane->waiting, struct https_call, link);
 
 		list_remove(&call->link);
-		s->running++;
+		lane->running++;
 		task_spawn(name_of(call), run_call, call);
 	}
+}
+
+static struct https_lane *lane_of(struct https_server *s,
+				  const struct https_request *r)
+{
+	bool urgent =
+		s->config.urgent != NULL && s->config.urgent(s->config.arg, r);
+
+	return &s->lanes[urgent ? HTTPS_LANE_URGENT : HTTPS_LANE_MAIN];
 }
 
 static enum MHD_Result submit(struct https_call *call)
@@ -378,8 +390,9 @@ static enum MHD_Result submit(struct https_call *call)
 	call->stage = SUSPENDED;
 	s->busy++;
 	MHD_suspend_connection(call->connection);
-	list_append(&s->waiting, &call->link);
-	start_waiting(s);
+	call->lane = lane_of(s, &call->request);
+	list_append(&call->lane->waiting, &call->link);
+	start_waiting(s, call->lane);
 	return MHD_YES;
 }
 
@@ -560,15 +573,21 @@ void https_resume_handled(struct https_instance *i)
 	}
 }
 
-void https_refuse_waiting(struct https_server *s)
+static void refuse_lane(struct https_lane *lane)
 {
-	while (!list_empty(&s->waiting)) {
+	while (!list_empty(&lane->waiting)) {
 		struct https_call *call =
-			list_first(&s->waiting, struct https_call, link);
+			list_first(&lane->waiting, struct https_call, link);
 
 		list_remove(&call->link);
 		https_reply(&call->request, MHD_HTTP_SERVICE_UNAVAILABLE,
 			    TEXT_PLAIN, NULL, 0);
 		handled(call);
 	}
+}
+
+void https_refuse_waiting(struct https_server *s)
+{
+	for (size_t i = 0; i < HTTPS_LANES; i++)
+		refuse_lane(&s->lanes[i]);
 }

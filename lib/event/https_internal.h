@@ -17,15 +17,22 @@
 #include "lib/event/timer.h"
 #include "lib/event/tls.h"
 
+/* Calls that share a number of places. */
+struct https_lane {
+	struct list waiting; /* calls whose turn has not come */
+	unsigned running;    /* calls in their handler */
+};
+
+enum { HTTPS_LANE_MAIN, HTTPS_LANE_URGENT, HTTPS_LANES };
+
 struct https_server {
 	struct https_server_config config;
 	int listen_fd, port;
 	struct https_instance *current;
 	struct list instances;
-	struct list waiting; /* calls whose turn has not come */
-	unsigned running;    /* calls in their handler */
-	unsigned busy;	     /* calls read and not yet answered completely */
-	size_t bodies;	     /* bytes of the bodies in memory */
+	struct https_lane lanes[HTTPS_LANES];
+	unsigned busy; /* calls read and not yet answered completely */
+	size_t bodies; /* bytes of the bodies in memory */
 	struct table bodies_by_ip; /* of each address that has some: size_t */
 	uint64_t accepted;
 	unsigned open;	  /* connections */

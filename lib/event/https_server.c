@@ -36,6 +36,14 @@
 static void on_idle(uv_idle_t *idle);
 static void on_timer(uv_timer_t *timer);
 static void instance_close(struct https_instance *i);
+static bool is_running(const struct https_server *s)
+{
+	for (size_t i = 0; i < HTTPS_LANES; i++)
+		if (s->lanes[i].running > 0)
+			return true;
+	return false;
+}
+
 static void end_if_done(struct https_server *s);
 
 void https_instance_wake(struct https_instance *i)
@@ -310,7 +318,8 @@ https_server_create(const struct https_server_config *config, struct error *err)
 	assert(config->body_max > 0 && config->requests_max > 0);
 	s->listen_fd = -1;
 	list_init(&s->instances);
-	list_init(&s->waiting);
+	for (size_t i = 0; i < HTTPS_LANES; i++)
+		list_init(&s->lanes[i].waiting);
 	list_init(&s->known);
 	list_init(&s->strangers);
 	*c = *config;
@@ -384,7 +393,7 @@ static void end_if_done(struct https_server *s)
 {
 	if (s->busy == 0)
 		close_all(s);
-	else if (s->running == 0 && !timer_running(&s->linger))
+	else if (!is_running(s) && !timer_running(&s->linger))
 		timer_start(&s->linger, clock_mono_us() + LINGER_MS * 1000);
 }
 

@@ -5,11 +5,12 @@
  * Limits: a body has at most body_max bytes, the headers HTTPS_HEADER_MAX.
  * There are at most connections_max connections, and connections_per_ip_max
  * from one address.  A connection is closed after HTTPS_IDLE_S seconds without
- * a byte.  At most requests_max requests run at the same time; further ones
- * wait.  A peer that sends a byte now and then is cut off too: the headers have
- * to be complete HTTPS_FIRST_MS after the connection was made (or its
- * certificate shown), those of a further request as long after the time that
- * it may be idle, a body HTTPS_BODY_MS after its headers.
+ * a byte.  At most requests_max requests run at the same time (and as many
+ * urgent ones); further ones wait.  A peer that sends a byte now and then is
+ * cut off too: the headers have to be complete HTTPS_FIRST_MS after the
+ * connection was made (or its certificate shown), those of a further request as
+ * long after the time that it may be idle, a body HTTPS_BODY_MS after its
+ * headers.
  *
  * On a server that asks for certificates, connections that have not shown one
  * (strangers) do not count among connections_max.  They have HTTPS_STRANGER_MS
@@ -130,6 +131,11 @@ struct https_server_config {
 	/* Answers on the loop, without waiting, what it can; false: ask
 	 * handle().  NULL: nothing. */
 	bool (*quick)(void *arg, struct https_request *request);
+
+	/* Whether a request is one for which the cluster waits, and that itself
+	 * waits for nothing that may take for ever.  Such requests have
+	 * requests_max places of their own.  NULL: none is. */
+	bool (*urgent)(void *arg, const struct https_request *request);
 
 	/* Runs in a task of its own. */
 	WAITS void (*handle)(void *arg, struct https_request *request);

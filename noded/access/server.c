@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/log.h"
 #include "lib/base/mem.h"
 #include "lib/event/https_server.h"
@@ -28,6 +29,21 @@ static WAITS void handle(void *arg, struct https_request *r)
 			   },
 			   &status);
 	https_reply(r, status, "application/json", text, strlen(text));
+}
+
+/* The voters of the log listen to each other by these, and each is answered in
+ * a time that is known.  Calls that hang must not keep them out, or the cluster
+ * has no master. */
+static bool urgent(void *arg, const struct https_request *r)
+{
+	static const char *const paths[] = {"/log_parcel", "/log_order",
+					    "/master_state", "/version"};
+
+	(void)arg;
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+		if (strcmp(r->path, paths[i]) == 0)
+			return true;
+	return false;
 }
 
 static bool allowed(void *arg, const char *digest)
@@ -58,6 +74,7 @@ int server_start(struct noded *n, struct error *err)
 		.connections_per_ip_max = NODED_CONNECTIONS_PER_IP_MAX,
 		.requests_max = NODED_REQUESTS_MAX,
 		.allowed = allowed,
+		.urgent = urgent,
 		.handle = handle,
 		.arg = n,
 	};

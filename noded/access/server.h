@@ -17,7 +17,7 @@ struct noded;
 #define NODED_CONNECTIONS_MAX 256
 #define NODED_CONNECTIONS_PER_IP_MAX 128
 /* Each request has the stack of a task; slow ones must not keep quick ones from
- * running. */
+ * running.  Those of the log have as many places of their own. */
 #define NODED_REQUESTS_MAX 64
 
 /* Listen at n->address and n->port. */

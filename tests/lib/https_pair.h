@@ -7,6 +7,7 @@
  *	         what is known of the call
  *	/big     answers 5 MB
  *	/wait    waits for pair.gate_open
+ *	/ip      is urgent
  */
 #ifndef TESTS_LIB_HTTPS_PAIR_H
 #define TESTS_LIB_HTTPS_PAIR_H
@@ -79,6 +80,12 @@ static inline void pair_handle(void *arg, struct https_request *r)
 	pair.at_once--;
 }
 
+static inline bool pair_urgent(void *arg, const struct https_request *r)
+{
+	(void)arg;
+	return strcmp(r->path, "/ip") == 0;
+}
+
 static inline struct https_server_config pair_config(void)
 {
 	return (struct https_server_config){
@@ -93,6 +100,7 @@ static inline struct https_server_config pair_config(void)
 		.body_ms = pair.limit_ms,
 		.stranger_ms = pair.limit_ms,
 		.allowed = pair_allowed,
+		.urgent = pair_urgent,
 		.handle = pair_handle,
 	};
 }

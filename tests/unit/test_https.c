@@ -212,6 +212,32 @@ Test(https, many_in_parallel_within_the_limit)
 	cr_assert_eq(pair.most_at_once, 20);
 }
 
+Test(https, an_urgent_call_does_not_wait_for_those_that_hang)
+{
+	enum { MANY = 25 };
+	static struct call calls[MANY];
+	struct call urgent = {.path = "/ip", .body = ""};
+
+	for (int i = 0; i < MANY; i++) {
+		calls[i].path = "/wait";
+		calls[i].body = "";
+		task_spawn("call", call_task, &calls[i]);
+	}
+	while (pair.at_once < 20)
+		uv_run(uv_default_loop(), UV_RUN_ONCE);
+	task_spawn("urgent", call_task, &urgent);
+	while (urgent.reply == NULL)
+		uv_run(uv_default_loop(), UV_RUN_ONCE);
+	cr_expect_eq(urgent.status, 200);
+	cr_expect_eq(pair.at_once, 20);
+	free(urgent.reply);
+	pair.gate_open = true;
+	cond_signal(&pair.gate);
+	pair_run();
+	for (int i = 0; i < MANY; i++)
+		free(calls[i].reply);
+}
+
 Test(https, client_gives_up_in_time)
 {
 	struct call call = {.path = "/wait", .body = "", .timeout_ms = 100};
