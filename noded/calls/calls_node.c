@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "gantry-config.h"
+#include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/event/tls.h"
@@ -31,6 +32,8 @@
 #define POWERCYCLE_DELAY_MS 5000
 #define DELAY_MAX_S 1e6
 #define MIB (1024.0 * 1024.0)
+/* How long a call waits for another one that looks at the same folder. */
+#define SPACE_WAIT_US 2000000
 
 json_t *call_version(struct call *c, struct error *err)
 {
@@ -40,21 +43,39 @@ json_t *call_version(struct call *c, struct error *err)
 
 /* --- node_info --- */
 
-/* Space of the file system at a virtual path in MiB; false if there is none. */
-static WAITS bool file_space(const struct paths *p, const char *virtual_path,
+/* A file system of the network may not answer for ever.  One call at a time
+ * looks at each folder, so those who ask again and again do not pile up: they
+ * go without an answer. */
+static WAITS int look_at_space(struct noded *n, const char *local,
+			       struct statvfs *ret)
+{
+	int64_t deadline_us = clock_mono_us() + SPACE_WAIT_US;
+	int rc;
+
+	while (table_get(&n->space.looked_at, local) != NULL)
+		if (!cond_wait_until(&n->space.changed, deadline_us))
+			return -1;
+	table_put(&n->space.looked_at, local, n);
+	task_leave();
+	rc = statvfs(local, ret);
+	task_enter();
+	table_remove(&n->space.looked_at, local);
+	cond_signal(&n->space.changed);
+	return rc;
+}
+
+/* Space of the file system at a virtual path in MiB; false if there is none, or
+ * if it does not answer. */
+static WAITS bool file_space(struct call *c, const char *virtual_path,
 			     int64_t *ret_size, int64_t *ret_free)
 {
 	auto_free char *local = NULL;
 	struct statvfs st;
-	int rc;
 
 	if (!paths_is_normal(virtual_path))
 		return false;
-	local = paths_local(p, virtual_path);
-	task_leave(); /* a network file system may block for long */
-	rc = statvfs(local, &st);
-	task_enter();
-	if (rc < 0)
+	local = paths_local(c->paths, virtual_path);
+	if (look_at_space(c->n, local, &st) < 0)
 		return false;
 	*ret_size = (int64_t)((double)st.f_blocks * (double)st.f_frsize / MIB);
 	*ret_free = (int64_t)((double)st.f_bavail * (double)st.f_frsize / MIB);
@@ -75,7 +96,7 @@ static WAITS bool unit_space(struct call *c, const char *type, const char *name,
 			     int64_t *ret_free)
 {
 	if (is_file_storage(type))
-		return file_space(c->paths, name, ret_size, ret_free);
+		return file_space(c, name, ret_size, ret_free);
 	return call_lvm_space(c, type, name,
 			      json_is_true(json_array_get(params, 0)), ret_size,
 			      ret_free);
@@ -178,18 +199,20 @@ static json_t *storage_field(const char *field, const char *name, int64_t size,
 	return strcmp(field, "allocatable") == 0 ? json_true() : NULL;
 }
 
-static WAITS json_t *storage_row(const struct paths *p, const char *name,
+static WAITS json_t *storage_row(struct call *c, const char *name,
 				 const json_t *fields, struct error *err)
 {
-	auto_free char *local = paths_local(p, name);
+	auto_free char *local = paths_local(c->paths, name);
 	auto_json json_t *row = json_array();
 	int64_t size, free_space, used;
 	const json_t *field;
 	size_t i;
 
-	if (!file_space(p, name, &size, &free_space)) {
+	if (!file_space(c, name, &size, &free_space)) {
 		error_set(err, ERR_STORAGE, NULL,
-			  "There is no storage folder %s on this node", name);
+			  "There is no storage folder %s on this node, or it "
+			  "does not answer",
+			  name);
 		return NULL;
 	}
 	task_leave();
@@ -238,7 +261,7 @@ WAITS json_t *call_storage_list(struct call *c,
 		if (name == NULL ||
 		    (args->name != NULL && strcmp(name, args->name) != 0))
 			continue;
-		row = storage_row(c->paths, name, args->fields, err);
+		row = storage_row(c, name, args->fields, err);
 		if (row == NULL)
 			return NULL;
 		json_array_append_new(rows, row);

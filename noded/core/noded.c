@@ -72,6 +72,7 @@ void noded_init(struct noded *n, struct paths *paths)
 			    .relay = relay_ask};
 	cond_init(&n->standby.started);
 	cond_init(&n->master_ip.turned);
+	cond_init(&n->space.changed);
 	cond_init(&n->exports.freed);
 	order_init(&n->order);
 	list_init(&n->calls);
@@ -90,6 +91,7 @@ void noded_done(struct noded *n)
 	metad_close(&n->metad);
 	candidate_done(&n->candidate);
 	peers_done(&n->peers);
+	table_done(&n->space.looked_at, NULL);
 	free(n->address);
 }
 

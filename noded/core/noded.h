@@ -10,6 +10,7 @@
 #include "lib/base/error.h"
 #include "lib/base/list.h"
 #include "lib/base/log_rate.h"
+#include "lib/base/table.h"
 #include "lib/event/task.h"
 #include "lib/model/files/paths.h"
 #include "noded/core/call_stats.h"
@@ -52,6 +53,11 @@ struct noded {
 		bool turning;
 		struct cond turned;
 	} master_ip;
+	/* The folders whose file systems calls ask for their space now. */
+	struct {
+		struct table looked_at;
+		struct cond changed;
+	} space;
 	/* Whether a call works in the folder of exports at the moment. */
 	struct {
 		bool taken;

@@ -612,6 +612,26 @@ Test(noded_requests, a_node_that_leaves_forgets_the_cluster)
 
 /* --- resources --- */
 
+/* One call is waiting for a file server already. */
+Test(noded_requests, one_call_at_a_time_asks_a_folder_for_its_space)
+{
+	auto_free char *local =
+		paths_local(node.root.paths, "/srv/ganeti/file-storage");
+	auto_json json_t *info = NULL;
+
+	table_put(&node.n.space.looked_at, local, &node);
+	info = test_node_ok(&node, "node_info",
+			    json_make("[[[s, s, []], [s, s, []]], []]", "file",
+				      "/srv/ganeti/file-storage", "sharedfile",
+				      "/srv/ganeti/shared-file-storage"));
+	table_remove(&node.n.space.looked_at, local);
+	cr_assert(json_is_null(json_object_get(
+		json_array_get(json_array_get(info, 1), 0), "storage_size")));
+	cr_assert_gt(json_int(json_array_get(json_array_get(info, 1), 1),
+			      "storage_size", -1),
+		     0);
+}
+
 /* Ganeti's master takes an answer with other members for none. */
 Test(noded_requests, node_info_has_no_members_of_our_own)
 {
