@@ -242,7 +242,7 @@ void distribute_failing(const struct distribute *d, struct strv *ret_candidates,
 	const struct peer *p;
 
 	list_each (p, &d->peers, link)
-		if (!p->gone && p->failing)
+		if (!p->gone && (p->failing || p->declined))
 			strv_add(p->candidate ? ret_candidates : ret_others,
 				 peer_name(p));
 	strv_sort_nice(ret_candidates);

@@ -42,7 +42,8 @@ void distribute_hurry(struct distribute *d);
  * that answer. */
 WAITS void distribute_config(void *arg, const json_t *ssconf);
 
-/* Names of nodes that fail to take what they should keep, sorted. */
+/* Names of nodes that do not answer, or do not take what they should keep,
+ * sorted. */
 void distribute_failing(const struct distribute *d, struct strv *ret_candidates,
 			struct strv *ret_others);
 

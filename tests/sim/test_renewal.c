@@ -91,6 +91,19 @@ Test(renewal, before_the_switch_all_is_taken_back)
 	cr_assert_eq(s.nodes[2].client, 12);
 }
 
+/* It would shut the master out after the switch. */
+Test(renewal, who_refuses_the_new_digests_ends_it)
+{
+	s.nodes[1].disk.full = true;
+	expect(renew(true), "as they were");
+	cr_assert_eq(s.nodes[0].server, 1);
+	cr_assert_eq(s.nodes[2].client, 12);
+	s.nodes[1].disk.full = false;
+	sim_run(&s, 60000, NULL, NULL);
+	expect(renew(true), "success");
+	expect_whole();
+}
+
 Test(renewal, what_a_node_missed_is_completed)
 {
 	unsigned target;

@@ -79,16 +79,17 @@ Test(distribute, a_dead_node_is_asked_once_and_then_in_the_background)
 	expect_failing("node2.example.com");
 }
 
-Test(distribute, who_declines_is_asked_again_and_does_not_fail)
+Test(distribute, who_declines_is_named_and_asked_again)
 {
 	peers.manner[2] = PICKY;
 	tag_cluster("one");
 	cr_assert(peers_traced("node2 says no"));
-	expect_failing("");
+	expect_failing("node2.example.com");
 	peers.manner[2] = WELL;
 	peers_forget();
 	peers_pass_ms(DISTRIBUTE_RETRY_MS);
 	cr_assert(peers_traced("node2 write_ssconf_files"));
+	expect_failing("");
 }
 
 Test(distribute, of_ssconf_only_what_changed_goes_to_those_who_have_the_rest)
