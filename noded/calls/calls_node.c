@@ -384,8 +384,7 @@ static WAITS void powercycle(void *arg)
 		log_warning("not rebooting: %s", err.text);
 		return;
 	}
-	sync();
-	if (reboot(RB_AUTOBOOT) < 0)
+	if (host_reset(HOST_SYSRQ) < 0 && reboot(RB_AUTOBOOT) < 0)
 		log_error("cannot reboot this node");
 }
 

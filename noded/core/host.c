@@ -6,6 +6,7 @@
 #include "noded/core/host.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <ifaddrs.h>
 #include <netdb.h>
 #include <poll.h>
@@ -37,6 +38,27 @@ void host_missing_bridges(const struct noded *n, const json_t *bridges,
 		if (!str_valid_filename(name) || !fs_is_dir(folder))
 			strv_add(ret_missing, name);
 	}
+}
+
+/* What the namespace of process ids is called outside of all containers. */
+#define FIRST_PID_NAMESPACE "pid:[4026531836]"
+
+static bool is_container(void)
+{
+	char name[64] = "";
+
+	return readlink("/proc/self/ns/pid", name, sizeof(name) - 1) < 0 ||
+	       strcmp(name, FIRST_PID_NAMESPACE) != 0;
+}
+
+int host_reset(const char *trigger)
+{
+	auto_close int fd = -1;
+
+	if (is_container())
+		return -1;
+	fd = open(trigger, O_WRONLY | O_CLOEXEC);
+	return fd >= 0 && write(fd, "b", 1) == 1 ? 0 : -1;
 }
 
 /* Lines "<node> <address>". */

@@ -88,3 +88,26 @@ Test(host, a_port_accepts_while_somebody_listens)
 	cr_expect_not(host_accepts("127.0.0.1", port, 5000));
 	cr_expect_not(host_accepts("not-an-address", port, 5000));
 }
+
+/* What is written stands in a file here; the kernel never sees it. */
+Test(host, a_reset_is_one_letter_to_the_kernel)
+{
+	auto_free char *file = xprintf("%s/trigger", root.paths->root);
+	auto_free char *text = NULL;
+	int rc;
+
+	cr_assert_eq(fs_write_atomic(file, "", 0, 0600, &err), 0, "%s",
+		     err.text);
+	rc = host_reset(file);
+	text = fs_read(file, 10, NULL, &err);
+	/* In a container nothing is written. */
+	cr_assert_str_eq(text, rc == 0 ? "b" : "");
+}
+
+Test(host, without_the_kernels_file_there_is_no_reset)
+{
+	auto_free char *file = xprintf("%s/none", root.paths->root);
+
+	cr_assert_eq(host_reset(file), -1);
+	cr_assert_not(fs_exists(file));
+}
