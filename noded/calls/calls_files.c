@@ -19,13 +19,13 @@
 #include "lib/model/config/config_digest.h"
 #include "lib/model/config/ssconf.h"
 #include "lib/model/files/content.h"
+#include "lib/model/files/etc_hosts.h"
 #include "lib/model/opcode/os_image.h"
 #include "noded/calls/calls.h"
 #include "noded/core/noded.h"
 #include "noded/instance/image.h"
 
 #define WATCHER_PAUSE_MAX 64
-#define HOSTS_MAX (1024 * 1024)
 
 /* Virtual paths that upload_file may write. */
 static const char *const uploads[] = {
@@ -238,39 +238,7 @@ json_t *call_get_watcher_pause(struct call *c, struct error *err)
 
 /* --- /etc/hosts --- */
 
-/* Whether this line of /etc/hosts has the host's name. */
-static bool line_names(const char *line, const char *host)
-{
-	auto_free char *copy = xstrndup(line, strcspn(line, "#"));
-	char *rest = NULL;
-	bool first = true;
-
-	for (char *word = strtok_r(copy, " \t", &rest); word != NULL;
-	     word = strtok_r(NULL, " \t", &rest)) {
-		if (!first && strcmp(word, host) == 0)
-			return true;
-		first = false;
-	}
-	return false;
-}
-
-static char *edit_hosts(const char *text, const char *host, const char *ip)
-{
-	auto_strv struct strv lines = {0};
-	struct buf out = {0};
-
-	str_split(&lines, text, '\n');
-	for (size_t i = 0; i < lines.n; i++)
-		if (!line_names(lines.items[i], host) &&
-		    (i + 1 < lines.n || *lines.items[i] != '\0'))
-			buf_addf(&out, "%s\n", lines.items[i]);
-	if (ip != NULL)
-		buf_addf(&out, "%s\t%s %.*s\n", ip, host,
-			 (int)strcspn(host, "."), host);
-	return buf_steal(&out);
-}
-
-/* A virtual node must not change the machine's file. */
+/* A virtual node has a file of its own, below its root. */
 WAITS json_t *
 call_etc_hosts_modify(struct call *c,
 		      const struct rpc_args_etc_hosts_modify *args,
@@ -278,25 +246,27 @@ call_etc_hosts_modify(struct call *c,
 {
 	const char *host = args->host, *ip = args->ip;
 	bool add = strcmp(args->mode, "add") == 0;
+	auto_free char *file = paths_local(c->paths, ETC_HOSTS_FILE);
 	auto_free char *text = NULL, *new_text = NULL;
 
 	if (!str_valid_hostname(host) ||
 	    (!add && strcmp(args->mode, "remove") != 0) ||
-	    (add && (ip == NULL || strpbrk(ip, " \t\r\n#") != NULL))) {
+	    (add &&
+	     (ip == NULL || *ip == '\0' || strpbrk(ip, " \t\r\n#") != NULL))) {
 		error_set(err, ERR_REQUEST, NULL,
 			  "Call %s takes \"add\", host and address or "
 			  "\"remove\", host, null",
 			  c->procedure);
 		return NULL;
 	}
-	if (noded_is_virtual(c->n))
-		return json_true();
-	text = fs_read("/etc/hosts", HOSTS_MAX, NULL, err);
+	text = fs_exists(file) ? fs_read(file, ETC_HOSTS_MAX, NULL, err)
+			       : xstrdup("");
 	if (text == NULL)
 		return NULL;
-	new_text = edit_hosts(text, host, add ? ip : NULL);
-	if (write_file(c, "/etc/hosts", new_text, strlen(new_text), 0644, err) <
-	    0)
+	new_text = add ? etc_hosts_add(text, ip, host)
+		       : etc_hosts_remove(text, host);
+	if (make_folder_of(c, file, 0755, err) < 0 ||
+	    write_file(c, file, new_text, strlen(new_text), 0644, err) < 0)
 		return NULL;
 	return json_true();
 }

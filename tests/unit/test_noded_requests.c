@@ -454,9 +454,27 @@ Test(noded_requests, a_virtual_node_leaves_the_machine_alone)
 	json_decref(test_node_ok(&node, "node_activate_master_ip",
 				 json_make("[{s:s, s:s}, b]", "ip", "127.0.0.9",
 					   "netdev", "lo", 0)));
-	json_decref(
-		test_node_ok(&node, "etc_hosts_modify",
-			     json_make("[s, s, s]", "add", "n9", "127.0.0.9")));
+}
+
+static void expect_hosts(const char *mode, const char *ip, const char *wanted)
+{
+	auto_free char *text = NULL;
+
+	json_decref(test_node_ok(
+		&node, "etc_hosts_modify",
+		json_make("[s, s, s?]", mode, "n9.example.com", ip)));
+	text = test_node_read(&node, "/etc/hosts");
+	cr_expect_str_eq(text, wanted);
+}
+
+Test(noded_requests, a_virtual_node_has_hosts_of_its_own)
+{
+	expect_hosts("add", "127.0.0.9", "127.0.0.9\tn9.example.com n9\n");
+	test_node_write(&node, "/etc/hosts", "127.0.0.9 n9 web\n", 0644);
+	expect_hosts("remove", NULL, "127.0.0.9 web\n");
+	test_node_fails(&node, "etc_hosts_modify",
+			json_make("[s, s, s]", "add", "n9", "1.2.3.4 n8"),
+			"takes");
 }
 
 Test(noded_requests, a_virtual_node_has_its_own_addresses)
