@@ -2,8 +2,9 @@ MASTERD_PID=/run/ganeti/ganeti-masterd.pid
 END_WAITS=240 # half seconds; the unit waits as long
 
 # The process of the master daemon: it holds its pid file as long as it lives.
+# Who looks takes a shared lock, so that two who look do not see each other.
 masterd() {
-	[ -s $MASTERD_PID ] && ! flock -n $MASTERD_PID true || return 0
+	[ -s $MASTERD_PID ] && ! flock -s -n $MASTERD_PID true || return 0
 	cat $MASTERD_PID
 }
 

@@ -352,14 +352,16 @@ int fs_write_pid(const char *path, struct error *err)
 
 pid_t fs_read_pid(const char *path)
 {
-	auto_close int fd = open(path, O_RDWR | O_CLOEXEC);
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char text[32] = "";
 	int64_t pid;
 
 	if (fd < 0)
 		return 0;
-	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-		return 0; /* closing gives the lock back */
+	/* Shared, so that two who look do not take each other for the daemon.
+	 * Closing gives the lock back. */
+	if (flock(fd, LOCK_SH | LOCK_NB) == 0)
+		return 0;
 	if (read(fd, text, sizeof(text) - 1) <= 0)
 		return 0;
 	text[strcspn(text, "\n")] = '\0';

@@ -52,7 +52,7 @@ verify() { # NODE OPTION...
 # The pid of a daemon that holds its pid file; nothing when it does not run.
 pid_of() { # NODE DAEMON
     file=$dir/$1/run/ganeti/ganeti-$2.pid
-    [ -s "$file" ] && ! flock -n "$file" true && cat "$file"
+    [ -s "$file" ] && ! flock -s -n "$file" true && cat "$file"
 }
 
 stop() { # SIGNAL NODE DAEMON

@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 
@@ -112,6 +113,19 @@ Test(fs, pid_file_counts_only_while_locked)
 	cr_assert_eq(fs_read_pid(p), getpid());
 	close(fd);
 	cr_assert_eq(fs_read_pid(p), 0);
+}
+
+/* The daemon has ended, and somebody else looks at the same moment. */
+Test(fs, who_looks_at_a_pid_file_does_not_hold_it)
+{
+	auto_free char *p = xprintf("%s/stale.pid", dir);
+	int fd;
+
+	cr_assert_eq(fs_write_atomic(p, "4711\n", 5, 0640, &err), 0);
+	fd = open(p, O_RDONLY | O_CLOEXEC);
+	cr_assert_eq(flock(fd, LOCK_SH | LOCK_NB), 0);
+	cr_expect_eq(fs_read_pid(p), 0);
+	close(fd);
 }
 
 Test(fs, remove_tree_follows_no_link)
