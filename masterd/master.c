@@ -16,6 +16,7 @@
 #include "masterd/core/slices.h"
 #include "masterd/core/ssh_keys.h"
 #include "masterd/core/tokens.h"
+#include "masterd/core/turns.h"
 #include "masterd/distribute/distribute.h"
 #include "masterd/failover/leftovers.h"
 #include "masterd/failover/old_calls.h"
@@ -140,6 +141,8 @@ struct master *master_create(struct disk *disk, struct paths *paths STEALS,
 	slices_init(m->slices);
 	m->views = job_views_create();
 	m->turns = balloon_turns_create();
+	m->arrivals = xalloc(sizeof(*m->arrivals));
+	turns_init(m->arrivals);
 	m->disk = disk;
 	m->paths = paths;
 	m->quorum = quorum;
@@ -260,6 +263,8 @@ void master_free(struct master *m)
 	recover_destroy(m->recover);
 	job_filters_destroy(m->filters);
 	balloon_turns_destroy(m->turns);
+	turns_done(m->arrivals);
+	free(m->arrivals);
 	job_views_destroy(m->views);
 	tokens_free(m->tokens);
 	free(m->slices);

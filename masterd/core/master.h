@@ -46,6 +46,7 @@ struct master {
 	struct old_calls *old_calls; /* NULL: there are none (tests) */
 	struct ssh_keys *ssh_keys;
 	struct balloon_turns *turns;
+	struct turns *arrivals;	 /* on nodes, by UUID: a port each */
 	struct slices *slices;	 /* of work for clients; NULL: none (tests) */
 	struct job_views *views; /* what clients asked of jobs; or NULL */
 

@@ -120,6 +120,14 @@ static json_t *do_stop(struct sim_node *n, const json_t *args)
 	return good(json_null());
 }
 
+static void expect_no_more(struct sim_node *n, const char *instance)
+{
+	if (!str_eq(n->expects, instance))
+		return;
+	free(n->expects);
+	n->expects = NULL;
+}
+
 static json_t *do_balloon(struct sim_node *n, const json_t *args)
 {
 	if (sim_memory(n, name_of(args)) == 0)
@@ -129,9 +137,14 @@ static json_t *do_balloon(struct sim_node *n, const json_t *args)
 	return good(json_null());
 }
 
-/* The process that waits here has it as soon as it comes. */
+/* The process that waits here has it as soon as it comes.  All such listen on
+ * one port, until they are told how it ended. */
 static json_t *do_accept(struct sim_node *n, const json_t *args)
 {
+	if (n->expects != NULL && !str_eq(n->expects, name_of(args)))
+		return json_make("[b, s]", 0, "Address already in use");
+	free(n->expects);
+	n->expects = xstrdup(name_of(args));
 	if (n->arrived)
 		set_memory(n, name_of(args), 1);
 	return good(json_null());
@@ -154,6 +167,7 @@ static json_t *do_finalize_dst(struct sim_node *n, const json_t *args)
 {
 	const char *info = json_string_value(json_array_get(args, 1));
 
+	expect_no_more(n, name_of(args));
 	if (!json_is_true(json_array_get(args, 2)))
 		return n->arrived ? arrived() : do_stop(n, args);
 	set_memory(n, name_of(args),

@@ -94,7 +94,9 @@ struct sim_node {
 	int64_t wiped_mib;   /* where the last one ended */
 	const char *migration; /* how migrations from it are: NULL is
 				* "completed" */
-	bool arrived; /* their instances have arrived, nothing ends that */
+	char *expects; /* the instance that comes next; NULL: none, and only
+			* one can be expected */
+	bool arrived;  /* their instances have arrived, nothing ends that */
 	const char *lose_answer; /* procedure whose next answer gets lost */
 	const char *uses;    /* which disk instances use: "this", "other" (also
 			      * NULL), "unknown" */

@@ -304,6 +304,23 @@ static void kill_move(void)
 	s.nodes[1].migration = NULL;
 }
 
+/* The process that waits for it listens where those of migrations do. */
+Test(live, two_to_one_node_move_one_after_the_other)
+{
+	uint64_t moving, next;
+
+	expect(op_add("web2", s.nodes[0].name, true), "success");
+	s.nodes[1].migration = "active";
+	moving = sim_submit(&s, op_live_move(), NULL);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	next = sim_submit(&s, op_move("OP_INSTANCE_MIGRATE", "web2", NODE3),
+			  NULL);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	s.nodes[1].migration = NULL;
+	cr_expect_str_eq(sim_wait(&s, moving), "success");
+	cr_expect_str_eq(sim_wait(&s, next), "success");
+}
+
 Test(live, a_killed_one_that_has_arrived_keeps_its_disks)
 {
 	for (int ended = 0; ended < 2; ended++) {

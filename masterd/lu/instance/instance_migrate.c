@@ -382,15 +382,12 @@ static WAITS int to_third_node(struct lu *lu, struct error *err)
 	return 0;
 }
 
-static WAITS int migrate(struct lu *lu, struct error *err)
+static WAITS int migrate_in_turn(struct lu *lu, struct error *err)
 {
 	const struct op_instance_migrate *op = lu->op;
 	struct move *m = move_of(lu);
 	auto_json json_t *info = NULL;
 
-	lu_feedback(lu, "Migrating instance %s", inst_name(m->inst));
-	if (move_anywhere_is(lu) && to_third_node(lu, err) < 0)
-		return -1;
 	if (lu_balloon_move(lu, m->inst, m->target, !op->allow_runtime_changes,
 			    err) < 0)
 		return -1;
@@ -413,6 +410,20 @@ static WAITS int migrate(struct lu *lu, struct error *err)
 	lu_balloon_freed(lu, m->target); /* it may have been shrunk */
 	lu_feedback(lu, "* done");
 	return 0;
+}
+
+static WAITS int migrate(struct lu *lu, struct error *err)
+{
+	int rc;
+
+	lu_feedback(lu, "Migrating instance %s", inst_name(move_of(lu)->inst));
+	if (move_anywhere_is(lu) && to_third_node(lu, err) < 0)
+		return -1;
+	if (move_take_turn(lu, err) < 0)
+		return -1;
+	rc = migrate_in_turn(lu, err);
+	move_give_turn(lu);
+	return rc;
 }
 
 static bool can_host(struct lu *lu, const char *node_uuid)

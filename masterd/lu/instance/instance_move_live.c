@@ -144,13 +144,11 @@ static WAITS int take_over(struct lu *lu, const json_t *info, struct error *err)
 	return 0;
 }
 
-WAITS int instance_move_live(struct lu *lu, struct error *err)
+static WAITS int move_in_turn(struct lu *lu, struct error *err)
 {
 	struct move *m = move_of(lu);
 	auto_json json_t *info = NULL;
 
-	lu_feedback(lu, "Moving instance %s to %s while it runs",
-		    inst_name(m->inst), lu_node_name(lu, m->target));
 	if (live_settle(lu, m->inst, err) < 0 ||
 	    lu_balloon_move(lu, m->inst, m->target, false, err) < 0)
 		return -1;
@@ -167,4 +165,18 @@ WAITS int instance_move_live(struct lu *lu, struct error *err)
 		return 0;
 	live_settle_later(lu, m->inst); /* it may not be recorded where it is */
 	return -1;
+}
+
+WAITS int instance_move_live(struct lu *lu, struct error *err)
+{
+	struct move *m = move_of(lu);
+	int rc;
+
+	lu_feedback(lu, "Moving instance %s to %s while it runs",
+		    inst_name(m->inst), lu_node_name(lu, m->target));
+	if (move_take_turn(lu, err) < 0)
+		return -1;
+	rc = move_in_turn(lu, err);
+	move_give_turn(lu);
+	return rc;
 }

@@ -12,6 +12,7 @@
 #include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
+#include "masterd/core/turns.h"
 #include "masterd/lu/group/group.h"
 #include "masterd/lu/instance/move_anywhere.h"
 #include "masterd/lu/instance/move_mirror.h"
@@ -312,6 +313,31 @@ WAITS int move_disks(struct lu *lu, const char *node, bool open, bool exclusive,
 			    lu_node_name(lu, node));
 	done = lu_call(lu, node, request, err);
 	return done == NULL ? -1 : 0;
+}
+
+/* Locks would do as well, but the turn is short: others may work on the node,
+ * and migrate from it. */
+WAITS int move_take_turn(struct lu *lu, struct error *err)
+{
+	struct turns *turns = lu->m->arrivals;
+	const char *target = move_of(lu)->target;
+
+	if (lu_plans(lu))
+		return 0;
+	if (turns_is_taken(turns, target))
+		lu_feedback(lu,
+			    "* waiting for another instance that is on its "
+			    "way to %s",
+			    lu_node_name(lu, target));
+	if (turns_take(turns, target))
+		return 0;
+	return error_set(err, ERR_CANCELED, NULL, "Job was killed");
+}
+
+void move_give_turn(struct lu *lu)
+{
+	if (!lu_plans(lu))
+		turns_give(lu->m->arrivals, move_of(lu)->target);
 }
 
 WAITS void move_undo(struct lu *lu)

@@ -71,6 +71,13 @@ WAITS int move_by_failover(struct lu *lu, int64_t shutdown_timeout,
 			   const char *option, bool ignore_consistency,
 			   struct error *err);
 
+/* Wait until no other instance is on its way to the target, as a process that
+ * waits for one listens on a port that most instances share.  To be given back
+ * when this one has arrived, or does not come.  ERR_CANCELED when the job was
+ * killed. */
+WAITS int move_take_turn(struct lu *lu, struct error *err);
+void move_give_turn(struct lu *lu);
+
 /* The parts of a migration: what the target has to know, as the source says;
  * a process there that waits; its memory, to its end.  And the way back: the
  * instance goes on at the source, failures are warnings; -1 when there were

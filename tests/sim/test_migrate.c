@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Migrations in a simulated cluster: several at a time to one node, and those
+ * whose end is not heard of. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "lib/json/json.h"
+#include "masterd/config/config.h"
+#include "queue/jobs/job.h"
+#include "queue/queue.h"
+#include "tests/sim/fixture.h"
+#include "tests/sim/ops.h"
+
+#define MINUTE_MS 60000
+
+TestSuite(migrate, .init = setup, .fini = teardown, .timeout = 60);
+
+static bool runs_on(const char *name, int node)
+{
+	return table_get(&s.nodes[node].running, name) != NULL;
+}
+
+/* --- turns --- */
+
+static uint64_t migrate(const char *name, const char *target)
+{
+	return sim_submit(&s, op_move("OP_INSTANCE_MIGRATE", name, target),
+			  NULL);
+}
+
+/* web1 is on its way to node 3, from the master; web2 and web3 shall follow.
+ * The job of the first of them is ret_ids[0]. */
+static void begin_three(uint64_t *ret_ids)
+{
+	static const char *const names[] = {"web1", "web2", "web3"};
+
+	for (int i = 0; i < 3; i++)
+		expect(op_add(names[i], i == 0 ? s.nodes[0].name : NODE2, true),
+		       "success");
+	s.nodes[0].migration = "active";
+	for (int i = 0; i < 3; i++) {
+		ret_ids[i] = migrate(names[i], NODE3);
+		sim_run(&s, 5000, NULL, NULL);
+	}
+}
+
+static char *log_of(uint64_t id)
+{
+	auto_json json_t *log =
+		job_field(queue_job(s.master->queue, id), "oplog");
+
+	return json_text(log);
+}
+
+static const char *status_of(uint64_t id)
+{
+	return job_state_name(job_status(queue_job(s.master->queue, id)));
+}
+
+/* A node listens on one port, for one instance. */
+Test(migrate, those_to_one_node_come_one_after_the_other)
+{
+	auto_free char *log = NULL;
+	uint64_t ids[3];
+
+	begin_three(ids);
+	for (int i = 0; i < 3; i++)
+		cr_expect_str_eq(status_of(ids[i]), "running");
+	log = log_of(ids[2]);
+	cr_expect_not_null(strstr(log, "waiting for another instance"), "%s",
+			   log);
+	s.nodes[0].migration = NULL;
+	for (int i = 0; i < 3; i++)
+		cr_expect_str_eq(sim_wait(&s, ids[i]), "success");
+	cr_expect(runs_on("web1", 2) && runs_on("web2", 2) &&
+		  runs_on("web3", 2));
+}
+
+Test(migrate, those_to_another_node_do_not_wait)
+{
+	uint64_t ids[3];
+
+	begin_three(ids);
+	expect(op_add("web4", NODE2, true), "success");
+	expect(op_move("OP_INSTANCE_MIGRATE", "web4", s.nodes[0].name),
+	       "success");
+	s.nodes[0].migration = NULL;
+	cr_expect_str_eq(sim_wait(&s, ids[2]), "success");
+}
+
+Test(migrate, one_that_waits_can_be_killed)
+{
+	uint64_t ids[3];
+
+	begin_three(ids);
+	cr_expect_str_eq(sim_kill_job(&s, ids[1]), "error");
+	cr_expect(runs_on("web2", 1));
+	s.nodes[0].migration = NULL;
+	cr_expect_str_eq(sim_wait(&s, ids[0]), "success");
+	cr_expect_str_eq(sim_wait(&s, ids[2]), "success");
+	cr_expect_str_eq(sim_wait(&s, migrate("web2", NODE3)), "success");
+}
+
+Test(migrate, one_that_fails_lets_the_next_one_go)
+{
+	uint64_t ids[3];
+
+	begin_three(ids);
+	s.nodes[0].migration = "failed";
+	cr_expect_str_eq(sim_wait(&s, ids[0]), "error");
+	cr_expect_str_eq(sim_wait(&s, ids[1]), "success");
+	cr_expect_str_eq(sim_wait(&s, ids[2]), "success");
+	cr_expect(runs_on("web1", 0));
+}
