@@ -137,6 +137,12 @@ static json_t *do_balloon(struct sim_node *n, const json_t *args)
 	return good(json_null());
 }
 
+static void has_sent(struct sim_node *n, const char *instance)
+{
+	free(n->sent);
+	n->sent = instance == NULL ? NULL : xstrdup(instance);
+}
+
 /* The process that waits here has it as soon as it comes.  All such listen on
  * one port, until they are told how it ended. */
 static json_t *do_accept(struct sim_node *n, const json_t *args)
@@ -145,6 +151,8 @@ static json_t *do_accept(struct sim_node *n, const json_t *args)
 		return json_make("[b, s]", 0, "Address already in use");
 	free(n->expects);
 	n->expects = xstrdup(name_of(args));
+	if (str_eq(n->sent, name_of(args)))
+		has_sent(n, NULL);
 	if (n->arrived)
 		set_memory(n, name_of(args), 1);
 	return good(json_null());
@@ -163,13 +171,22 @@ static json_t *arrived(void)
 	return json_make("[b, s]", 0, "it has arrived");
 }
 
+static json_t *do_migrate(struct sim_node *n, const json_t *args)
+{
+	has_sent(n, json_str(json_array_get(args, 1), "name", ""));
+	return good(json_null());
+}
+
 static json_t *do_finalize_dst(struct sim_node *n, const json_t *args)
 {
 	const char *info = json_string_value(json_array_get(args, 1));
 
 	expect_no_more(n, name_of(args));
+	/* What is left of one that has gone is ended like one that waits. */
 	if (!json_is_true(json_array_get(args, 2)))
-		return n->arrived ? arrived() : do_stop(n, args);
+		return n->arrived && !str_eq(n->sent, name_of(args))
+			       ? arrived()
+			       : do_stop(n, args);
 	set_memory(n, name_of(args),
 		   info == NULL || atoi(info) < 1 ? 1 : atoi(info));
 	return good(json_null());
@@ -177,9 +194,13 @@ static json_t *do_finalize_dst(struct sim_node *n, const json_t *args)
 
 static json_t *do_finalize_src(struct sim_node *n, const json_t *args)
 {
-	if (json_is_true(json_array_get(args, 1)))
-		return do_stop(n, args);
-	return n->arrived ? arrived() : good(json_null());
+	bool sent = str_eq(n->sent, name_of(args));
+
+	if (!json_is_true(json_array_get(args, 1)))
+		return n->arrived && sent ? arrived() : good(json_null());
+	if (sent)
+		has_sent(n, NULL);
+	return do_stop(n, args);
 }
 
 static json_t *do_migration_status(struct sim_node *n, const json_t *args)
@@ -200,6 +221,7 @@ static const struct {
 	{"instance_balloon_memory", do_balloon},
 	{"accept_instance", do_accept},
 	{"migration_info", do_migration_info},
+	{"instance_migrate", do_migrate},
 	{"instance_finalize_migration_dst", do_finalize_dst},
 	{"instance_finalize_migration_src", do_finalize_src},
 	{"instance_get_migration_status", do_migration_status},

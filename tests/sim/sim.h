@@ -96,6 +96,7 @@ struct sim_node {
 				* "completed" */
 	char *expects; /* the instance that comes next; NULL: none, and only
 			* one can be expected */
+	char *sent;    /* the last one that left, unless it was ended */
 	bool arrived;  /* their instances have arrived, nothing ends that */
 	const char *lose_answer; /* procedure whose next answer gets lost */
 	const char *uses;    /* which disk instances use: "this", "other" (also

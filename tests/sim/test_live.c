@@ -225,18 +225,38 @@ static void expect_settled(void)
 
 Test(live, one_that_has_arrived_keeps_its_disks)
 {
-	static const char *const calls[] = {"instance_get_migration_status",
-					    "instance_finalize_migration_src"};
+	set_arrived(true);
+	s.nodes[1].fail_on = "instance_get_migration_status";
+	expect(op_live_move(), "told to fail");
+	cr_expect_eq(s.files.n, 2);
+	cr_expect_str_eq(primary_now(), NODE2);
+	s.nodes[1].fail_on = NULL;
+	expect_settled();
+	expect(op_move_to(NODE2), "success");
+}
 
-	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+/* It is recorded before its process on the source is ended; that is done later
+ * then, and the next move removes its old disks. */
+Test(live, one_whose_source_is_not_ended_is_where_it_runs)
+{
+	for (int lost = 0; lost < 2; lost++) {
 		set_arrived(true);
-		s.nodes[1].fail_on = calls[i];
-		expect(op_live_move(), "told to fail");
-		cr_expect_eq(s.files.n, 2, "%s", calls[i]);
-		cr_expect_str_eq(primary_now(), NODE2);
+		if (lost)
+			s.nodes[1].lose_answer =
+				"instance_finalize_migration_src";
+		else
+			s.nodes[1].fail_on = "instance_finalize_migration_src";
+		expect(op_live_move(), "on the source failed");
+		cr_expect_str_eq(primary_now(), NODE3);
+		cr_expect(runs_on(2));
+		cr_expect_eq(runs_on(1), !lost);
 		s.nodes[1].fail_on = NULL;
-		expect_settled();
+		sim_run(&s, MINUTE_MS, NULL, NULL);
+		cr_expect_not(runs_on(1));
+		cr_expect_eq(s.files.n, 2);
+		set_arrived(false);
 		expect(op_move_to(NODE2), "success");
+		cr_expect_eq(s.files.n, 1);
 	}
 }
 
@@ -251,12 +271,19 @@ Test(live, one_that_has_arrived_and_ended_keeps_its_disks)
 	expect_settled();
 }
 
-/* Nothing runs where it is recorded. */
-Test(live, one_that_is_ended_where_it_was_keeps_its_disks)
+/* Nothing runs where it is recorded, as when its node has been started anew. */
+static void lose_source(void)
 {
 	set_arrived(true);
-	s.nodes[1].lose_answer = "instance_finalize_migration_src";
-	expect(op_live_move(), "instance_finalize_migration_src");
+	s.nodes[1].fail_on = "instance_get_migration_status";
+	expect(op_live_move(), "told to fail");
+	s.nodes[1].fail_on = NULL;
+	table_remove(&s.nodes[1].running, NAME);
+}
+
+Test(live, one_that_is_ended_where_it_was_keeps_its_disks)
+{
+	lose_source();
 	cr_expect_eq(s.files.n, 2);
 	expect_settled();
 	expect(op_move_to(NODE2), "success");
@@ -264,10 +291,8 @@ Test(live, one_that_is_ended_where_it_was_keeps_its_disks)
 
 Test(live, one_that_runs_beside_its_copy_is_left_alone)
 {
-	set_arrived(true);
-	s.nodes[1].lose_answer = "instance_finalize_migration_src";
 	s.nodes[2].fail_on = "instance_info"; /* nobody knows where it is */
-	expect(op_live_move(), "instance_finalize_migration_src");
+	lose_source();
 	sim_run(&s, MINUTE_MS, NULL, NULL);
 	cr_expect_str_eq(primary_now(), NODE2);
 	s.nodes[2].fail_on = NULL;

@@ -112,3 +112,58 @@ Test(migrate, one_that_fails_lets_the_next_one_go)
 	cr_expect_str_eq(sim_wait(&s, ids[2]), "success");
 	cr_expect(runs_on("web1", 0));
 }
+
+/* --- where it is --- */
+
+static const char *primary(const char *name)
+{
+	return config_name(
+		s.master->config, CONFIG_NODE,
+		json_str(config_find(s.master->config, CONFIG_INSTANCE, name),
+			 "primary_node", ""));
+}
+
+/* Its process on the source is ended, or not, and the answer is lost. */
+Test(migrate, it_is_recorded_before_the_source_is_ended)
+{
+	expect(op_add("web1", NODE2, true), "success");
+	expect(op_add("web2", NODE2, true), "success");
+	sim_make_mirrored(&s, "web2", &s.nodes[1], &s.nodes[2], 0, 1);
+	for (int i = 0; i < 2; i++) {
+		const char *name = i == 0 ? "web1" : "web2";
+
+		s.nodes[1].lose_answer = "instance_finalize_migration_src";
+		expect(i == 0 ? op_move("OP_INSTANCE_MIGRATE", name, NODE3)
+			      : op_named("OP_INSTANCE_MIGRATE", name),
+		       "on the source failed");
+		cr_expect_str_eq(primary(name), NODE3);
+		cr_expect(runs_on(name, 2));
+		expect(op_named("OP_INSTANCE_STARTUP", name), "success");
+		cr_expect_not(runs_on(name, 1));
+	}
+}
+
+/* Somebody has brought it to another node, and that is not recorded. */
+Test(migrate, one_that_runs_on_another_node_is_not_started)
+{
+	expect(op_add("web1", NODE2, true), "success");
+	expect(op_add("web2", NODE2, true), "success");
+	sim_make_mirrored(&s, "web2", &s.nodes[1], &s.nodes[2], 0, 1);
+	for (int i = 0; i < 2; i++) {
+		const char *name = i == 0 ? "web1" : "web2";
+		json_t *reboot = op_named("OP_INSTANCE_REBOOT", name);
+
+		table_remove(&s.nodes[1].running, name);
+		table_put(&s.nodes[2].running, name, (void *)128);
+		expect(op_named("OP_INSTANCE_STARTUP", name),
+		       "migrate --cleanup");
+		json_set_str(reboot, "reboot_type", "full");
+		expect(reboot, "migrate --cleanup");
+		cr_expect_not(runs_on(name, 1));
+		table_remove(&s.nodes[2].running, name);
+		/* Nobody knows; it may be dead. */
+		s.nodes[2].fail_on = "instance_info";
+		expect(op_named("OP_INSTANCE_STARTUP", name), "success");
+		s.nodes[2].fail_on = NULL;
+	}
+}

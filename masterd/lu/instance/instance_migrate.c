@@ -324,7 +324,7 @@ static WAITS int share_disks(struct lu *lu, struct error *err)
 	return move_disks(lu, m->target, true, false, err);
 }
 
-WAITS int move_end_source(struct lu *lu, struct error *err)
+static WAITS int end_source(struct lu *lu, struct error *err)
 {
 	struct move *m = move_of(lu);
 
@@ -336,7 +336,8 @@ WAITS int move_end_source(struct lu *lu, struct error *err)
 	return error_wrap(err, "Finalizing the migration on the source failed");
 }
 
-WAITS int move_end_target(struct lu *lu, const json_t *info, struct error *err)
+static WAITS int end_target(struct lu *lu, const json_t *info,
+			    struct error *err)
 {
 	struct move *m = move_of(lu);
 
@@ -349,14 +350,26 @@ WAITS int move_end_target(struct lu *lu, const json_t *info, struct error *err)
 	return error_wrap(err, "Finalizing the migration on the target failed");
 }
 
-/* The target has taken over.  Record that before the source is cleaned up, so
- * that after a crash the instance is found where it runs. */
+WAITS int move_end_both(struct lu *lu, const json_t *info, struct error *err)
+{
+	struct error later;
+	int rc = end_source(lu, err);
+
+	if (end_target(lu, info, rc == 0 ? err : &later) == 0)
+		return rc;
+	if (rc < 0)
+		lu_warn(lu, "%s", later.text);
+	return -1;
+}
+
+/* The target has taken over.  Record that before the source's process is ended,
+ * so that whatever is lost then, nobody starts the instance anew there. */
 static WAITS int take_over(struct lu *lu, const json_t *info, struct error *err)
 {
 	struct move *m = move_of(lu);
 
-	if (move_end_source(lu, err) < 0 || move_set_primary(lu, err) < 0 ||
-	    move_end_target(lu, info, err) < 0 || leave_source(lu, err) < 0)
+	if (move_set_primary(lu, err) < 0 || move_end_both(lu, info, err) < 0 ||
+	    leave_source(lu, err) < 0)
 		return -1;
 	return move_disks(lu, m->target, true, true, err);
 }

@@ -133,10 +133,8 @@ static WAITS int take_over(struct lu *lu, const json_t *info, struct error *err)
 
 	/* The target runs and writes: whatever fails now, its disks stay. */
 	m->has_disks = false;
-	if (move_end_source(lu, err) < 0 ||
-	    instance_move_put_primary(lu, err) < 0)
-		return -1;
-	if (move_end_target(lu, info, err) < 0)
+	if (instance_move_put_primary(lu, err) < 0 ||
+	    move_end_both(lu, info, err) < 0)
 		return -1;
 	disks_drop_copies(lu, m->base.inst);
 	lu_balloon_freed(lu, m->base.source);

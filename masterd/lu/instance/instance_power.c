@@ -4,6 +4,7 @@
 
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/parts/lu_balloon.h"
@@ -74,6 +75,61 @@ static int check_primary(struct lu *lu, bool ignore_offline, struct error *err)
 	if (p->node_offline && ignore_offline)
 		return 0;
 	return inst_check_node(lu, inst_primary_node(p->inst), false, err);
+}
+
+/* Nodes besides its primary that reach the disks: the instance may have been
+ * brought there without that being recorded. */
+static void other_homes(const struct lu *lu, const json_t *inst,
+			struct strv *ret)
+{
+	const struct config *c = lu->m->config;
+	const char *template = config_instance_template(c, inst);
+	auto_strv struct strv group = {0};
+
+	config_instance_secondaries(c, inst, ret);
+	if (!template_is_everywhere(template))
+		return;
+	config_group_nodes(
+		c,
+		node_group(config_get(c, CONFIG_NODE, inst_primary_node(inst))),
+		&group);
+	for (size_t i = 0; i < group.n; i++)
+		if (!str_eq(group.items[i], inst_primary_node(inst)))
+			strv_add(ret, group.items[i]);
+}
+
+/* A second copy of it would destroy its disks.  A node that does not answer
+ * stops nobody, as it may be dead. */
+static WAITS int check_nowhere_else(struct lu *lu, const json_t *inst,
+				    struct error *err)
+{
+	auto_json json_t *hv =
+		params_fill_hv(config_cluster(lu->m->config),
+			       inst_hypervisor(inst), NULL, NULL);
+	auto_strv struct strv nodes = {0};
+	struct node_result *results;
+	int rc = 0;
+
+	other_homes(lu, inst, &nodes);
+	results = node_results_new(nodes.n);
+	for (size_t i = 0; i < nodes.n; i++)
+		results[i].node = json_ref(
+			config_get(lu->m->config, CONFIG_NODE, nodes.items[i]));
+	noderpc_look_many(lu->m->rpc, results, nodes.n,
+			  rpc_instance_info(inst_name(inst),
+					    inst_hypervisor(inst),
+					    json_ref(hv)));
+	for (size_t i = 0; i < nodes.n && rc == 0; i++)
+		if (inst_info_runs(results[i].payload))
+			rc = error_set(err, ERR_PREREQ, ECODE_STATE,
+				       "Instance %s runs on node %s, which is "
+				       "not its primary; gnt-instance migrate "
+				       "--cleanup %s records that",
+				       inst_name(inst),
+				       node_name(results[i].node),
+				       inst_name(inst));
+	node_results_free(results, nodes.n);
+	return rc;
 }
 
 static void power_nodes(struct lu *lu, struct strv *ret_pre,
@@ -153,7 +209,8 @@ static WAITS int startup_check(struct lu *lu, struct error *err)
 		return error_as(err, ERR_PREREQ, ECODE_ENVIRON);
 	if (running)
 		return 0;
-	if (disks_check_copies(lu, p->inst, err) < 0)
+	if (disks_check_copies(lu, p->inst, err) < 0 ||
+	    check_nowhere_else(lu, p->inst, err) < 0)
 		return -1;
 	return check_memory(lu, err);
 }
@@ -375,6 +432,8 @@ static WAITS int reboot_full(struct lu *lu, bool running, struct error *err)
 		if (stop_disks(lu, err) < 0)
 			return -1;
 	} else {
+		if (check_nowhere_else(lu, p->inst, err) < 0)
+			return -1;
 		lu_info(lu, "Instance %s was already stopped, starting now",
 			inst_name(p->inst));
 	}

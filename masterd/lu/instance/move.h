@@ -86,10 +86,10 @@ WAITS json_t *move_info(struct lu *lu, struct error *err);
 WAITS int move_accept(struct lu *lu, const json_t *info, struct error *err);
 WAITS int move_send(struct lu *lu, struct error *err);
 WAITS int move_abort(struct lu *lu, const json_t *info);
-/* The same from the moment on when the target runs it: end the source's
- * process; let the target's go on. */
-WAITS int move_end_source(struct lu *lu, struct error *err);
-WAITS int move_end_target(struct lu *lu, const json_t *info, struct error *err);
+/* The same from the moment on when the target has it, which is to be recorded
+ * first: end the source's process, and let the target's go on, whether the
+ * former could be done or not. */
+WAITS int move_end_both(struct lu *lu, const json_t *info, struct error *err);
 
 /* For the classes: take back what was not completed; free what it has. */
 WAITS void move_undo(struct lu *lu);

@@ -396,6 +396,12 @@ int inst_check_node(struct lu *lu, const char *node_uuid, bool for_new,
  * from inside. */
 #define STATE_SHUTDOWN 1
 
+bool inst_info_runs(const json_t *info)
+{
+	return json_object_size(info) > 0 &&
+	       json_int(info, "state", 0) != STATE_SHUTDOWN;
+}
+
 int inst_is_running(struct lu *lu, const json_t *inst, const char *node_uuid,
 		    bool *ret_running, struct error *err)
 {
@@ -412,8 +418,7 @@ int inst_is_running(struct lu *lu, const json_t *inst, const char *node_uuid,
 
 	if (info == NULL)
 		return -1;
-	*ret_running = json_object_size(info) > 0 &&
-		       json_int(info, "state", 0) != STATE_SHUTDOWN;
+	*ret_running = inst_info_runs(info);
 	return 0;
 }
 

@@ -53,6 +53,8 @@ void inst_hook_nodes(struct lu *lu, const json_t *inst, struct strv *ret);
  * instances). */
 int inst_check_node(struct lu *lu, const char *node_uuid, bool for_new,
 		    struct error *err);
+/* Whether it runs, by the answer of instance_info (NULL: there was none). */
+bool inst_info_runs(const json_t *info);
 /* Whether it runs on its primary (or the node given). */
 WAITS int inst_is_running(struct lu *lu, const json_t *inst,
 			  const char *node_uuid, bool *ret_running,

@@ -299,10 +299,11 @@ static WAITS char *run_state(const struct paths *p, const char *name,
 	return state == NULL ? NULL : xstrdup(json_str(state, "status", ""));
 }
 
-/* End a process that waits for its machine.  One that has it is the instance.
- * It may just be ending by itself, as the source has given up. */
-static WAITS int end_waiting(const struct paths *p, const char *name,
-			     struct error *err)
+/* End a process that waits for its machine, or whose machine has gone to where
+ * it is recorded now.  One that has it is the instance.  It may just be ending
+ * by itself, as the source has given up. */
+static WAITS int end_other_half(const struct paths *p, const char *name,
+				struct error *err)
 {
 	auto_free char *state = NULL;
 
@@ -315,7 +316,7 @@ static WAITS int end_waiting(const struct paths *p, const char *name,
 	}
 	if (state == NULL)
 		return -1;
-	if (str_eq(state, "inmigrate"))
+	if (str_eq(state, "inmigrate") || str_eq(state, "postmigrate"))
 		return kvm_end_process(p, name, err);
 	return error_set(err, ERR_HYPERVISOR, NULL,
 			 "Instance %s has arrived here already", name);
@@ -329,7 +330,7 @@ int kvm_finalize_dst(const struct paths *p, const json_t *instance,
 
 	(void)info;
 	if (!success)
-		return end_waiting(p, name, err);
+		return end_other_half(p, name, err);
 	/* Nobody writes to its disks but itself; mostly nobody did. */
 	kvm_nbd_stop(p, name);
 	if (hv_in_force(caller, err) < 0 ||
