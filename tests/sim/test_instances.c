@@ -708,3 +708,25 @@ Test(instances, a_node_that_dies_in_a_creation_leaves_no_shared_disk)
 	cr_assert_null(instance("web1"));
 	s.nodes[1].down = false;
 }
+
+/* What is given for one start is checked before anything is recorded. */
+Test(instances, one_that_cannot_start_so_stays_down)
+{
+	json_t *hv = op_named("OP_INSTANCE_STARTUP", "web1");
+	json_t *be = op_named("OP_INSTANCE_STARTUP", "web1");
+
+	expect(op_add("web1", NODE2, true), "success");
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+	json_object_set_new(hv, "hvparams",
+			    json_make("{s:s}", "migration_mode", "live"));
+	s.nodes[1].fail_on = "hypervisor_validate_params";
+	expect(json_incref(hv), "parameter validation failed on node " NODE2);
+	cr_expect_str_eq(json_str(instance("web1"), "admin_state", ""), "down");
+	s.nodes[1].fail_on = NULL;
+	json_object_set_new(
+		be, "beparams",
+		json_make("{s:i, s:i}", "minmem", 99999, "maxmem", 99999));
+	expect(be, "Not enough memory");
+	cr_expect_str_eq(json_str(instance("web1"), "admin_state", ""), "down");
+	expect(hv, "success");
+}

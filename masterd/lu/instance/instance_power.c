@@ -169,10 +169,46 @@ static int startup_check_params(struct lu *lu, struct error *err)
 	return params_update_be(NULL, op->beparams, &p->be, err);
 }
 
+/* Ask the nodes of the instance whether it could run with the parameters of
+ * this start, while it is still marked down. */
+static WAITS int check_overrides(struct lu *lu, struct error *err)
+{
+	struct power *p = power_of(lu);
+	auto_json json_t *own = inst_filled_hv(lu, p->inst);
+	auto_json json_t *filled = json_overlay(own, p->hv);
+	auto_strv struct strv nodes = {0};
+
+	if (json_object_size(p->hv) == 0)
+		return 0;
+	strv_add(&nodes, inst_primary_node(p->inst));
+	config_instance_secondaries(lu->m->config, p->inst, &nodes);
+	for (size_t i = 0; i < nodes.n; i++) {
+		const char *node = nodes.items[i];
+		auto_json json_t *done = NULL;
+
+		if (node_offline(config_get(lu->m->config, CONFIG_NODE, node)))
+			continue;
+		done = lu_call(
+			lu, node,
+			rpc_hypervisor_validate_params(inst_hypervisor(p->inst),
+						       json_ref(filled)),
+			err);
+		if (done != NULL)
+			continue;
+		lu_not_valid(err);
+		return error_wrap(err,
+				  "Hypervisor parameter validation failed on "
+				  "node %s",
+				  lu_node_name(lu, node));
+	}
+	return 0;
+}
+
 static WAITS int check_memory(struct lu *lu, struct error *err)
 {
 	struct power *p = power_of(lu);
-	auto_json json_t *be = inst_filled_be(lu, p->inst);
+	auto_json json_t *own = inst_filled_be(lu, p->inst);
+	auto_json json_t *be = json_overlay(own, p->be);
 	auto_free char *why =
 		xprintf("starting instance %s", inst_name(p->inst));
 	int64_t min = be_minmem(be);
@@ -181,7 +217,7 @@ static WAITS int check_memory(struct lu *lu, struct error *err)
 		.reason = why,
 		.hypervisor = inst_hypervisor(p->inst),
 		.min = min,
-		.booked_min = min,
+		.booked_min = be_minmem(own),
 		.live = min,
 	};
 
@@ -196,10 +232,12 @@ static WAITS int startup_check(struct lu *lu, struct error *err)
 
 	if (check_not_offline(p, err) < 0 ||
 	    check_primary(lu, op->ignore_offline_nodes, err) < 0 ||
-	    startup_check_params(lu, err) < 0)
+	    startup_check_params(lu, err) < 0 || check_overrides(lu, err) < 0)
 		return -1;
 	if (p->node_offline) {
 		lu_warn(lu, "Ignoring offline primary node");
+		if (json_object_size(p->hv) + json_object_size(p->be) > 0)
+			lu_warn(lu, "Overridden parameters are ignored");
 		return 0;
 	}
 	if (inst_check_bridges(lu, inst_nics(p->inst),
