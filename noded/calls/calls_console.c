@@ -3,11 +3,26 @@
 #include <gnutls/gnutls.h>
 #include <string.h>
 
+#include "lib/base/log.h"
 #include "lib/json/json.h"
 #include "noded/calls/calls.h"
 #include "noded/core/noded.h"
 #include "noded/instance/console.h"
 #include "noded/instance/instance.h"
+
+/* One that was started paused waits for this: now nothing of what it says is
+ * missed. */
+static WAITS void let_go_on(struct call *c, const struct hv_class *hv,
+			    const char *name)
+{
+	const struct hv_caller caller = calls_caller(c);
+	struct error err;
+
+	if (hv->unpause != NULL &&
+	    hv->unpause(c->paths, name, &caller, &err) < 0)
+		log_warning("Instance %s may be paused: %s, ignoring", name,
+			    err.text);
+}
 
 json_t *call_console_open(struct call *c,
 			  const struct rpc_args_console_open *args,
@@ -30,7 +45,11 @@ json_t *call_console_open(struct call *c,
 	if (path == NULL)
 		return NULL;
 	id = console_open(&c->n->consoles, path, err);
-	return id == NULL ? NULL : json_string(id);
+	if (id == NULL)
+		return NULL;
+	if (str_eq(args->kind, "serial"))
+		let_go_on(c, hv, json_str(args->instance, "name", ""));
+	return json_string(id);
 }
 
 static json_t *encoded(const char *data, size_t len)

@@ -27,6 +27,8 @@ static const struct hv_class *const classes[] = {
 /* What no host has. */
 #define CPU_NUMBER_MAX 65535
 #define SSH_PORT 22
+/* A program that shows a console has connected after so long. */
+#define CONSOLE_CONNECTS_S 3
 
 const struct hv_class *hv_find(const char *name, struct error *err)
 {
@@ -140,6 +142,29 @@ json_t *hv_ssh_console(const json_t *node, const char *const *argv)
 			 (json_int_t)json_int(json_get(node, "ndparams"),
 					      "ssh_port", SSH_PORT),
 			 "user", "root", "command", command);
+}
+
+/* The text is made of words of ours alone; what is the instance's comes as
+ * arguments.  The terminal may be raw, so a line ends with both characters. */
+json_t *hv_unpausing_console(const json_t *node, const struct hv_unpausing *u,
+			     const char *const *argv)
+{
+	auto_free char *script =
+		xprintf("at=$1; shift; "
+			"(%s || exit; sleep %d; "
+			"printf 'Instance %%s is paused, unpausing\\r\\n' "
+			"\"$0\"; %s) & exec \"$@\"",
+			u->is_paused, CONSOLE_CONNECTS_S, u->go_on);
+	auto_strv struct strv words = {0};
+
+	strv_add(&words, "sh");
+	strv_add(&words, "-c");
+	strv_add(&words, script);
+	strv_add(&words, u->name);
+	strv_add(&words, u->at);
+	for (; *argv != NULL; argv++)
+		strv_add(&words, *argv);
+	return hv_ssh_console(node, (const char *const *)words.items);
 }
 
 int64_t hv_startup_memory(const json_t *instance, int64_t free_memory)

@@ -181,6 +181,12 @@ struct hv_class {
 				const json_t *hvparams, const char *kind,
 				struct error *err);
 
+	/* An instance that was started paused, to wait for somebody at its
+	 * console, goes on; nothing is done to another one.  NULL: none can be
+	 * started so. */
+	WAITS int (*unpause)(const struct paths *p, const char *name,
+			     const struct hv_caller *caller, struct error *err);
+
 	/* Migration; NULL members: not supported.  migration_info() of the
 	 * source is a text that the target gets in accept and finalize_dst. */
 	char *(*migration_info)(const struct paths *p, const json_t *instance,
@@ -264,6 +270,19 @@ int64_t hv_count_cpus(const char *list);
 /* A console that is a command of root's on the node, as the class's console();
  * argv ends with NULL. */
 json_t *hv_ssh_console(const json_t *node, const char *const *argv);
+
+/* How a shell on the node learns that an instance was started paused, and lets
+ * it go on.  Both are given as commands; "$0" is the instance's name there, and
+ * "$at" what else they need. */
+struct hv_unpausing {
+	const char *name, *at;
+	const char *is_paused, *go_on;
+};
+
+/* The same for a console that an instance may wait for: a paused one goes on
+ * when the console has had time to connect, so that nothing is missed. */
+json_t *hv_unpausing_console(const json_t *node, const struct hv_unpausing *u,
+			     const char *const *argv);
 
 /* The memory an instance starts with, in MiB: its maximum, less if the node has
  * less free, but never below its minimum. */

@@ -218,8 +218,32 @@ is "$(status vm1)" USER_down "list says who"
 like "$(m gnt-instance info vm1)" 'actual state is down' "info says so"
 succeeds "shutdown takes note" m gnt-instance shutdown vm1
 is "$(ls "$run/ctrl")" "" "nothing is left of it"
-succeeds "startup again" m gnt-instance startup vm1
+succeeds "startup again" m gnt-instance startup --paused vm1
 is "$(status vm1)" running "runs"
+like "$(qmp query-status)" '"prelaunch"' "but waits for somebody at its console"
+# A terminal, as socat wants one.
+cat >"$guest/terminal.py" <<'END'
+import os, pty, signal, sys
+pid, fd = pty.fork()
+if pid == 0:
+    os.execvp("sh", ["sh", "-c", sys.argv[1]])
+signal.signal(signal.SIGALRM, lambda *_: os.kill(pid, signal.SIGTERM))
+signal.alarm(90)
+seen = b""
+try:
+    while b"guest is up" not in seen:
+        seen += os.read(fd, 4096)
+except OSError:
+    pass
+os.kill(pid, signal.SIGTERM)
+os.close(fd)
+os.waitpid(pid, 0)
+print(seen.decode(errors="replace"))
+END
+command=$(m gnt-instance console --show-cmd vm1)
+seen=$(python3 "$guest/terminal.py" "$command" 2>&1)
+like "$seen" 'Instance vm1 is paused, unpausing' "who lets it go on"
+like "$seen" 'guest is up' "and misses nothing"
 pid=$(cat "$run/pid/vm1")
 succeeds "remove" m gnt-instance remove -f --shutdown-timeout 1 vm1
 is "$(alive "$pid" && echo there)" "" "ends the process"

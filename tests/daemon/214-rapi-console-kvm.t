@@ -36,4 +36,7 @@ rebooting=$!
 look serial
 wait "$rebooting"
 look vnc
+m gnt-instance shutdown --timeout=0 vm1 >/dev/null
+m gnt-instance startup --paused vm1 >/dev/null
+look serial # one that is paused goes on
 tap_done

@@ -114,6 +114,19 @@ printf '(null)  7 0 1 --ps-d 1.0\n' >"$(root node2)/xl/.lines"
 succeeds "one that is about to go" m gnt-instance startup web1
 is "$(status web1)" running "is none"
 rm "$(root node2)/xl/.lines"
+
+m gnt-instance shutdown --timeout=0 web1 >/dev/null
+succeeds "one that is started paused" m gnt-instance startup --paused web1
+like "$(called node2)" "^create -p " "waits"
+forget_calls node2
+export XL_STATE="$(root node2)/xl"
+succeeds "for somebody at its console" m gnt-instance console web1
+like "$out" "Instance web1 is paused, unpausing" "where it is said"
+like "$(called node2)" "^unpause web1 $" "that it goes on"
+forget_calls node2
+m gnt-instance console web1 >/dev/null
+unlike "$(called node2)" "unpause" "once"
+unset XL_STATE
 m gnt-instance remove -f --shutdown-timeout=1 web1 >/dev/null
 
 forget_calls node1

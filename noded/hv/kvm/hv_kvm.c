@@ -131,6 +131,7 @@ const struct hv_class hv_kvm = {
 	.resize = kvm_resize,
 	.console = kvm_console,
 	.console_socket = kvm_console_socket,
+	.unpause = kvm_unpause,
 	.migration_info = kvm_migration_info,
 	.accept = kvm_accept,
 	.migrate = kvm_migrate,

@@ -177,6 +177,10 @@ int kvm_add_display(const struct paths *p, struct strv *argv,
 int kvm_display_orders(const json_t *instance, const json_t *hv, json_t *orders,
 		       struct error *err);
 
+/* As the class's unpause(). */
+WAITS int kvm_unpause(const struct paths *p, const char *name,
+		      const struct hv_caller *caller, struct error *err);
+
 /* As the class's console_socket(). */
 char *kvm_console_socket(const struct paths *p, const json_t *instance,
 			 const json_t *hvparams, const char *kind,

@@ -16,7 +16,6 @@
 #include "noded/hv/kvm/hv_kvm.h"
 #include "noded/hv/kvm/hv_kvm_devices.h"
 
-#define SSH_PORT 22
 #define PASSWORD_MAX 4096
 
 enum viewer { NO_VIEWER, VIEW_VNC, VIEW_SPICE };
@@ -319,18 +318,42 @@ int kvm_display_orders(const json_t *instance, const json_t *hv, json_t *orders,
 
 /* --- the console --- */
 
+/* QEMU's monitor for humans takes lines.  One that has run before is paused for
+ * another reason, such as a migration, and is left so. */
+#define MONITOR "timeout 10 socat -t 5 - \"UNIX-CONNECT:$at\" 2>/dev/null"
+
 static json_t *serial_console(const struct paths *p, const char *name,
 			      const json_t *node)
 {
 	auto_free char *serial = kvm_file(p, "ctrl", name, ".serial");
+	auto_free char *monitor = kvm_file(p, "ctrl", name, ".monitor");
 	auto_free char *peer = xprintf("UNIX-CONNECT:%s", serial);
+	const struct hv_unpausing unpausing = {
+		.name = name,
+		.at = monitor,
+		.is_paused = "echo info status | " MONITOR
+			     " | grep -q 'VM status: paused (prelaunch)'",
+		.go_on = "echo cont | " MONITOR " >/dev/null",
+	};
+	const char *const argv[] = {"socat", "STDIO,raw,echo=0,escape=0x1d",
+				    peer, NULL};
 
-	return json_make("{s:s, s:s, s:I, s:s, s:[s, s, s]}", "kind", "ssh",
-			 "host", json_str(node, "name", ""), "port",
-			 (json_int_t)json_int(json_get(node, "ndparams"),
-					      "ssh_port", SSH_PORT),
-			 "user", "root", "command", "socat",
-			 "STDIO,raw,echo=0,escape=0x1d", peer);
+	return hv_unpausing_console(node, &unpausing, argv);
+}
+
+int kvm_unpause(const struct paths *p, const char *name,
+		const struct hv_caller *caller, struct error *err)
+{
+	auto_json json_t *state =
+		kvm_monitor(p, name, "query-status", NULL, err);
+
+	if (state == NULL)
+		return -1;
+	if (!str_eq(json_str(state, "status", ""), "prelaunch"))
+		return 0;
+	return hv_in_force(caller, err) < 0
+		       ? -1
+		       : kvm_order(p, name, "cont", NULL, err);
 }
 
 json_t *kvm_console(const struct paths *p, const json_t *instance,

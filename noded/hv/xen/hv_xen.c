@@ -159,17 +159,22 @@ static WAITS int class_stop(const struct paths *p, const json_t *instance,
 		      NULL, err);
 }
 
-/* Ganeti's command waits until a domain that was started paused runs; xl shows
- * the console all the same. */
 static json_t *class_console(const struct paths *p, const json_t *instance,
 			     const json_t *node, const json_t *hvparams,
 			     struct error *err)
 {
-	const char *const argv[] = {XEN_COMMAND, "console",
-				    json_str(instance, "name", ""), NULL};
+	const char *name = json_str(instance, "name", "");
+	const struct hv_unpausing unpausing = {
+		.name = name,
+		.at = name,
+		.is_paused = XEN_COMMAND " list \"$at\" 2>/dev/null | "
+					 "grep -q ' [rb-][rb-]p[a-z-]* '",
+		.go_on = XEN_COMMAND " unpause \"$at\"",
+	};
+	const char *const argv[] = {XEN_COMMAND, "console", name, NULL};
 
 	(void)p, (void)hvparams, (void)err;
-	return hv_ssh_console(node, argv);
+	return hv_unpausing_console(node, &unpausing, argv);
 }
 
 #define XEN_CLASS(its_name, its_validate)                                      \
