@@ -193,6 +193,14 @@ m gnt-instance modify -H serial_console=default vm1 >/dev/null
 fails "a kernel that is not there is refused" \
     add vm2 -t diskless -n node1 -H kvm:kernel_path=/nonexistent/vmlinuz
 like "$out" '/nonexistent/vmlinuz' "by name"
+fails "a machine that QEMU does not have" \
+    m gnt-instance modify -H machine_version=pc-i440fx-0.1 vm1
+like "$out" 'Unsupported machine version: pc-i440fx-0.1' "as well"
+fails "values for a start that do not fit" \
+    m gnt-instance startup -H disk_aio=native vm1
+like "$out" "only supported value for 'disk_cache' is 'none'" "are refused"
+is "$(status vm1)" ADMIN_down "and it stays down"
+succeeds "those that do" m gnt-instance modify -H machine_version=pc,disk_aio= vm1
 succeeds "startup" m gnt-instance startup vm1
 cat >"$guest/off.py" <<'END'
 import socket, sys, time

@@ -313,6 +313,7 @@ Test(hv_kvm_params, the_defaults_fit_each_other)
 {
 	auto_json json_t *defaults = params_default_hv("kvm");
 
+	cr_expect_eq(kvm_check_new(defaults, &err), 0, "%s", err.text);
 	cr_assert_eq(kvm_check_params(defaults, &err), 0, "%s", err.text);
 }
 
@@ -334,5 +335,51 @@ Test(hv_kvm_params, vnc_listens_at_an_address_or_an_interface)
 
 		cr_expect_not_null(strstr(text, rows_of[i][1]), "%s: %s",
 				   rows_of[i][0], text);
+	}
+}
+
+Test(hv_kvm_params, spice_listens_at_an_address_or_an_interface)
+{
+	static const char *const rows_of[][2] = {
+		{"1.2.3", "neither an IP address"},
+		{"/run", "neither an IP address"},
+		{"127.0.0.1", "not refused"},
+		{"::1", "not refused"},
+		{"lo", "not refused"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows_of); i++) {
+		auto_json json_t *hv =
+			json_make("{s:s}", "spice_bind", rows_of[i][0]);
+		auto_free char *text = refusal(hv, true);
+
+		cr_expect_not_null(strstr(text, rows_of[i][1]), "%s: %s",
+				   rows_of[i][0], text);
+	}
+}
+
+/* What nobody may ask for. */
+Test(hv_kvm_params, values_fit_each_other_when_they_are_set)
+{
+	static const char *const rows_of[][2] = {
+		{"{'disk_aio': 'native'}", "disk_cache"},
+		{"{'disk_aio': 'native', 'disk_cache': 'default'}",
+		 "disk_cache"},
+		{"{'disk_aio': 'native', 'disk_cache': 'none'}", NULL},
+		{"{'disk_aio': '', 'disk_cache': 'writeback'}", NULL},
+		{"{'kernel_path': '/k', 'root_path': ''}", "root partition"},
+		{"{'kernel_path': '/k', 'root_path': null}", "root partition"},
+		{"{'kernel_path': '/k', 'root_path': '/dev/vda1'}", NULL},
+		{"{'kernel_path': '', 'root_path': ''}", NULL},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows_of); i++) {
+		auto_json json_t *instance = instance_of(rows_of[i][0]);
+		int rc = kvm_check_new(json_get(instance, "hvparams"), &err);
+
+		cr_expect_eq(rc, rows_of[i][1] == NULL ? 0 : -1, "%s",
+			     rows_of[i][0]);
+		cr_expect(rc == 0 || strstr(err.text, rows_of[i][1]) != NULL,
+			  "%s: %s", rows_of[i][0], err.text);
 	}
 }

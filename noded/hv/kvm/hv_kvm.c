@@ -39,7 +39,9 @@ static WAITS int kvm_validate(const struct paths *p, const json_t *hvparams,
 			      struct error *err)
 {
 	if (kvm_verify(p, hvparams, err) < 0 ||
-	    kvm_check_params(hvparams, err) < 0)
+	    kvm_check_params(hvparams, err) < 0 ||
+	    kvm_check_new(hvparams, err) < 0 ||
+	    kvm_check_machine(hvparams, err) < 0)
 		return -1;
 	return kvm_check_node(p, hvparams, err);
 }

@@ -162,6 +162,14 @@ void kvm_add_sound(struct strv *argv, const json_t *hv);
 /* -1 with err when they contradict each other, or are not supported. */
 int kvm_check_params(const json_t *hv, struct error *err);
 
+/* -1 with err when nobody may ask for them, although an instance that has them
+ * starts: what was recorded before stays usable. */
+int kvm_check_new(const json_t *hv, struct error *err);
+
+/* -1 with err when the node's QEMU does not have this machine_version; an
+ * instance that has it fails to start by itself. */
+WAITS int kvm_check_machine(const json_t *hv, struct error *err);
+
 /* -1 with err when they name something that this node does not have. */
 WAITS int kvm_check_node(const struct paths *p, const json_t *hv,
 			 struct error *err);

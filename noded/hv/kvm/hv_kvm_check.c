@@ -9,9 +9,12 @@
 
 #include "lib/base/array.h"
 #include "lib/base/fs.h"
+#include "lib/event/proc.h"
 #include "lib/json/json.h"
 #include "noded/hv/kvm/hv_kvm.h"
 #include "noded/hv/kvm/hv_kvm_devices.h"
+
+#define LIST_TIMEOUT_MS 10000
 
 /* Whether the parameter has a value that asks for something. */
 static bool asks(const json_t *hv, const char *name)
@@ -104,7 +107,59 @@ int kvm_check_params(const json_t *hv, struct error *err)
 	return 0;
 }
 
+int kvm_check_new(const json_t *hv, struct error *err)
+{
+	if (str_eq(json_str(hv, "disk_aio", ""), "native") &&
+	    !str_eq(json_str(hv, "disk_cache", "default"), "none"))
+		return error_set(err, ERR_HYPERVISOR, NULL,
+				 "When 'disk_aio' is set to 'native', the only "
+				 "supported value for 'disk_cache' is 'none'");
+	if (asks(hv, "kernel_path") && !asks(hv, "root_path"))
+		return error_set(err, ERR_HYPERVISOR, NULL,
+				 "Need a root partition for the instance "
+				 "(root_path), if a kernel is defined");
+	return 0;
+}
+
 /* --- the node --- */
+
+/* A machine's line in QEMU's list begins with its name. */
+static bool lists_machine(const char *list, const char *name)
+{
+	auto_strv struct strv lines = {0};
+	size_t len = strlen(name);
+
+	str_split(&lines, list, '\n');
+	for (size_t i = 0; i < lines.n; i++)
+		if (str_starts(lines.items[i], name) &&
+		    lines.items[i][len] == ' ')
+			return true;
+	return false;
+}
+
+int kvm_check_machine(const json_t *hv, struct error *err)
+{
+	const char *wanted = json_str(hv, "machine_version", "");
+	/* Options of the machine may follow. */
+	auto_free char *name = xstrndup(wanted, strcspn(wanted, ","));
+	const char *const argv[] = {
+		json_str(hv, "kvm_path", KVM_DEFAULT_PROGRAM), "-machine",
+		"help", NULL};
+	const struct proc_spec spec = {.argv = argv,
+				       .timeout_ms = LIST_TIMEOUT_MS};
+	auto_proc struct proc_result result = {0};
+
+	if (*wanted == '\0')
+		return 0;
+	if (proc_run(&spec, &result, err) < 0)
+		return -1;
+	if (lists_machine(result.out, name))
+		return 0;
+	return error_set(err, ERR_HYPERVISOR, NULL,
+			 "Unsupported machine version: %s (%s -machine help "
+			 "lists those of this node)",
+			 wanted, argv[0]);
+}
 
 static WAITS int need_file(const char *key, const char *file, struct error *err)
 {
@@ -134,15 +189,33 @@ static WAITS int need_vnc_certificates(const json_t *hv, struct error *err)
 	return 0;
 }
 
+/* An address, or an interface of this node. */
+static bool is_bindable(const char *bind)
+{
+	struct in6_addr address;
+
+	return inet_pton(AF_INET, bind, &address) == 1 ||
+	       inet_pton(AF_INET6, bind, &address) == 1 ||
+	       if_nametoindex(bind) != 0;
+}
+
+static int need_spice_address(const json_t *hv, struct error *err)
+{
+	const char *bind = json_str(hv, "spice_bind", "");
+
+	if (*bind == '\0' || is_bindable(bind))
+		return 0;
+	return error_set(err, ERR_HYPERVISOR, NULL,
+			 "SPICE: spice_bind '%s' is neither an IP address nor "
+			 "an interface of this node",
+			 bind);
+}
+
 static int need_vnc_address(const json_t *hv, struct error *err)
 {
 	const char *bind = json_str(hv, "vnc_bind_address", "");
-	struct in6_addr address;
 
-	if (*bind == '\0' || *bind == '/' ||
-	    inet_pton(AF_INET, bind, &address) == 1 ||
-	    inet_pton(AF_INET6, bind, &address) == 1 ||
-	    if_nametoindex(bind) != 0)
+	if (*bind == '\0' || *bind == '/' || is_bindable(bind))
 		return 0;
 	return error_set(err, ERR_HYPERVISOR, NULL,
 			 "VNC: vnc_bind_address '%s' is neither an IP address, "
@@ -186,6 +259,7 @@ WAITS int kvm_check_node(const struct paths *p, const json_t *hv,
 		if (need_file(files[i], json_str(hv, files[i], ""), err) < 0)
 			return -1;
 	return need_vnc_address(hv, err) < 0 ||
+			       need_spice_address(hv, err) < 0 ||
 			       need_vnc_certificates(hv, err) < 0 ||
 			       need_vhost(p, hv, err) < 0 ||
 			       kvm_check_user_node(p, hv, err) < 0 ||
