@@ -91,6 +91,10 @@ WAITS int move_abort(struct lu *lu, const json_t *info);
  * former could be done or not. */
 WAITS int move_end_both(struct lu *lu, const json_t *info, struct error *err);
 
+/* After a migration that was cut off: find out where the instance runs, end
+ * what is left of it elsewhere, and record that. */
+WAITS int move_clean_up(struct lu *lu, struct error *err);
+
 /* For the classes: take back what was not completed; free what it has. */
 WAITS void move_undo(struct lu *lu);
 void move_done(struct lu *lu);
