@@ -25,10 +25,6 @@ static const char *const kind_names[] = {
 	[KIND_TIMESTAMP] = "timestamp", [KIND_OTHER] = "other",
 };
 
-/* The most steps for all rows of a query together; some seconds of a
- * processor. */
-#define FILTER_STEPS_MAX 100000000
-
 /* A filter that may need more steps for one row than this runs beside the loop.
  * A few regular expressions stay below it. */
 #define HEAVY_STEPS 100000

@@ -243,6 +243,23 @@ Test(instances, whatever_tag_is_there_can_be_removed)
 	cr_assert_eq(json_array_size(json_get(instance("web1"), "tags")), 0);
 }
 
+static json_t *op_search(const char *pattern)
+{
+	return json_make("{s:s, s:s}", "OP_ID", "OP_TAGS_SEARCH", "pattern",
+			 pattern);
+}
+
+Test(instances, a_search_of_tags_has_a_limit)
+{
+	expect(op_add("web1", NODE2, false), "success");
+	expect(op_tags("OP_TAGS_SET",
+		       "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),
+	       "success");
+	expect(op_search("^a+$"), "success");
+	expect(op_search("^(a|aa)+[^a]"), "takes too much work");
+	expect(op_search("("), "Invalid search pattern");
+}
+
 Test(instances, a_mac_is_taken_once_however_it_is_written)
 {
 	json_t *op = op_add("web2", NODE2, false);

@@ -30,6 +30,10 @@ const json_t *filter_document(const struct filter *f);
 /* The names of the fields that it reads. */
 const struct strv *filter_fields(const struct filter *f);
 
+/* The most steps for all that one request looks at; some seconds of a
+ * processor. */
+#define FILTER_STEPS_MAX 100000000
+
 /* From now on all evaluations together may take so many more steps; then they
  * fail with ERR_PARAMETER.  A step is an operator or a step of a regular
  * expression.  Without this call there is no such limit. */

@@ -7,6 +7,7 @@
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
 #include "lib/model/filter/filter.h"
+#include "masterd/core/slices.h"
 #include "masterd/lu/frame/lu.h"
 #include "masterd/lu/parts/tags.h"
 
@@ -311,31 +312,25 @@ const struct lu_class lu_tags_del = {
 /* --- search --- */
 
 struct search {
-	struct filter *pattern;
-	json_t *found; /* [[path, tag], ...] */
-	struct error *err;
+	struct slice_work work;
+	json_t *tags; /* [[path, tag], ...], copies of its own */
 };
 
-/* Add [path, tag] for each tag of the object that matches. */
-static int search_one(struct search *s, const char *path, const json_t *object)
+static WAITS void add_tags(struct search *s, const char *path,
+			   const json_t *object)
 {
-	const json_t *tag;
+	const json_t *tags = object_tags(object), *tag;
 	size_t i;
 
-	json_array_foreach (object_tags(object), i, tag) {
-		int rc = match(s->pattern, tag, s->err);
-
-		if (rc < 0)
-			return -1;
-		if (rc > 0)
-			json_array_append_new(s->found,
-					      json_make("[s, O]", path, tag));
-	}
-	return 0;
+	json_array_foreach (tags, i, tag)
+		json_array_append_new(
+			s->tags,
+			json_make("[s, s]", path, json_string_value(tag)));
+	slice_steps(&s->work, 1 + json_array_size(tags));
 }
 
-static int search_kind(struct lu *lu, struct search *s, const char *folder,
-		       enum config_kind kind)
+static WAITS void add_kind(struct lu *lu, struct search *s, const char *folder,
+			   enum config_kind kind)
 {
 	auto_strv struct strv uuids = {0};
 
@@ -346,38 +341,60 @@ static int search_kind(struct lu *lu, struct search *s, const char *folder,
 		auto_free char *path =
 			xprintf("/%s/%s", folder, object_name(object));
 
-		if (search_one(s, path, object) < 0)
-			return -1;
+		if (object != NULL) /* it may have gone meanwhile */
+			add_tags(s, path, object);
 	}
-	return 0;
 }
 
-static int search_all(struct lu *lu, struct search *s)
+static WAITS json_t *all_tags(struct lu *lu)
 {
-	if (search_one(s, "/cluster", config_cluster(lu->m->config)) < 0 ||
-	    search_kind(lu, s, "instances", CONFIG_INSTANCE) < 0 ||
-	    search_kind(lu, s, "nodes", CONFIG_NODE) < 0 ||
-	    search_kind(lu, s, "nodegroup", CONFIG_GROUP) < 0)
-		return -1;
-	return search_kind(lu, s, "network", CONFIG_NETWORK);
+	struct search s = {.tags = json_array()};
+
+	slice_begin(&s.work, lu->m->slices);
+	add_tags(&s, "/cluster", config_cluster(lu->m->config));
+	add_kind(lu, &s, "instances", CONFIG_INSTANCE);
+	add_kind(lu, &s, "nodes", CONFIG_NODE);
+	add_kind(lu, &s, "nodegroup", CONFIG_GROUP);
+	add_kind(lu, &s, "network", CONFIG_NETWORK);
+	slice_rest(&s.work);
+	return s.tags;
 }
 
-static json_t *tags_search_exec(struct lu *lu, struct error *err)
+/* The rows whose tags match; NULL with err. */
+static json_t *matching(const json_t *rows, const char *pattern,
+			struct error *err)
+{
+	struct filter *f = compile_pattern(pattern, err);
+	auto_json json_t *found = json_array();
+	size_t i = 0, n = json_array_size(rows);
+
+	if (f == NULL)
+		return NULL;
+	filter_limit(f, FILTER_STEPS_MAX);
+	for (; i < n; i++) {
+		json_t *row = json_array_get(rows, i);
+		int rc = match(f, json_array_get(row, 1), err);
+
+		if (rc < 0)
+			break;
+		if (rc > 0)
+			json_array_append(found, row);
+	}
+	filter_free(f);
+	return i == n ? steal(&found) : NULL;
+}
+
+static WAITS json_t *tags_search_exec(struct lu *lu, struct error *err)
 {
 	const struct op_tags_search *op = lu->op;
-	struct search s = {.err = err};
-	int rc;
+	json_t *rows = all_tags(lu);
+	json_t *found;
 
-	s.pattern = compile_pattern(op->pattern, err);
-	if (s.pattern == NULL)
-		return NULL;
-	s.found = json_array();
-	rc = search_all(lu, &s);
-	filter_free(s.pattern);
-	if (rc == 0)
-		return s.found;
-	json_decref(s.found);
-	return NULL;
+	task_leave(); /* nobody else uses the rows */
+	found = matching(rows, op->pattern, err);
+	json_decref(rows);
+	task_enter();
+	return found;
 }
 
 const struct lu_class lu_tags_search = {
