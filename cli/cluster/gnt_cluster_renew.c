@@ -177,12 +177,29 @@ static json_t *renew_op(const struct cli *cli, const json_t *files)
 	return op;
 }
 
+/* The files of the folder are those of one command.  The lock ends with this
+ * process, at the latest. */
+static int lock_folder(const struct paths *p, struct error *err)
+{
+	auto_free char *file =
+		xprintf("%s/ganeti-renewal.lock", path(p, PATH_LOCK_DIR));
+	int fd = fs_mkdirs(path(p, PATH_LOCK_DIR), 0755, err) < 0
+			 ? -1
+			 : fs_lock(file, err);
+
+	return fd < 0 ? error_wrap(err, "Another renew-crypto may be running")
+		      : fd;
+}
+
 static int run(struct cli *cli, const struct paths *p, struct error *err)
 {
+	auto_close int lock = lock_folder(p, err);
 	auto_json json_t *names = json_array(), *result = NULL;
 	struct staging s = {.cli = cli, .paths = p, .names = names};
 	struct error ignored;
 
+	if (lock < 0)
+		return -1;
 	if (stage_all(&s, err) == 0)
 		result = cli_run_op(cli, renew_op(cli, names), err);
 	fs_remove_tree(path(p, PATH_RENEWAL_DIR), &ignored);

@@ -113,6 +113,11 @@ fails "a certificate without its key" renew --rapi-certificate="$VC/cert.pem"
 like "$out" 'cert.pem' "names the file"
 succeeds "SSH keys are left alone" renew --new-ssh-keys
 like "$out" 'not to modify the SSH setup' "where that is so configured"
+exec 9>"$(root node1)/var/lock/ganeti-renewal.lock"
+flock -n 9
+fails "no two at once" renew --new-rapi-certificate
+like "$out" 'Another renew-crypto' "it says so"
+exec 9>&-
 fails "a no is a no" m gnt-cluster renew-crypto --new-cluster-certificate
 
 # --- a node that fails before the switch: all is taken back ---
