@@ -295,7 +295,7 @@ static int serve(void *arg, struct master *m, struct error *err)
 	md->not_served = not_served_create(m->paths, err);
 	if (md->not_served == NULL)
 		return -1;
-	md->timer = watcher_timer_begin(m->config);
+	md->timer = watcher_timer_begin(m->config, m->paths);
 	return 0;
 }
 

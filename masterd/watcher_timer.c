@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A task that looks every few seconds whether it is time.  The program is a
  * process of its own, detached: it does not end with the master, whose jobs it
- * waits for. */
+ * waits for.  Where systemd has a unit for it, that is started: our own unit
+ * forbids the master much of what the watcher and the site's scripts do. */
 #include "masterd/watcher_timer.h"
 
 #include "gantry-config.h"
@@ -9,14 +10,18 @@
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/event/proc.h"
+#include "lib/event/service.h"
 #include "lib/model/config/state.h"
+#include "lib/model/files/paths.h"
 #include "masterd/config/config.h"
 
 /* So soon a change of the interval is noticed. */
 #define LOOK_US 2000000
+#define UNIT "gantry-watcher.service"
 
 struct watcher_timer {
 	const struct config *config;
+	const struct paths *paths;
 	struct cond ending;
 	bool end;
 };
@@ -37,11 +42,15 @@ static char *find_program(void)
 	return xstrdup(GANTRY_BINDIR "/gantry-watcher");
 }
 
-static WAITS void run_watcher(void)
+static WAITS void run_watcher(const struct paths *p)
 {
 	auto_free char *program = find_program();
-	const char *const argv[] = {program, NULL};
-	const struct proc_spec spec = {.argv = argv, .detached = true};
+	const char *const itself[] = {program, NULL};
+	const char *const unit[] = {"systemctl", "start", "--no-block", UNIT,
+				    NULL};
+	const struct proc_spec spec = {
+		.argv = service_has_unit(p->root, UNIT) ? unit : itself,
+		.detached = true};
 	auto_proc struct proc_result result = {0};
 	struct error err;
 
@@ -62,7 +71,7 @@ static WAITS void watch(void *arg)
 
 		if (interval_us > 0 && now_us - last_us >= interval_us) {
 			last_us = now_us;
-			run_watcher();
+			run_watcher(t->paths);
 		}
 		if (!t->end)
 			cond_wait_until(&t->ending, clock_mono_us() + LOOK_US);
@@ -70,11 +79,13 @@ static WAITS void watch(void *arg)
 	free(t);
 }
 
-struct watcher_timer *watcher_timer_begin(const struct config *config)
+struct watcher_timer *watcher_timer_begin(const struct config *config,
+					  const struct paths *paths)
 {
 	struct watcher_timer *t = xalloc(sizeof(*t));
 
 	t->config = config;
+	t->paths = paths;
 	cond_init(&t->ending);
 	task_spawn("watcher", watch, t);
 	return t;

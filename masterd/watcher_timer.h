@@ -9,10 +9,12 @@
 #include "lib/event/task.h"
 
 struct config;
+struct paths;
 struct watcher_timer;
 
-/* Begin; config outlives it. */
-struct watcher_timer *watcher_timer_begin(const struct config *config);
+/* Begin; config and paths outlive it. */
+struct watcher_timer *watcher_timer_begin(const struct config *config,
+					  const struct paths *paths);
 /* End it, without a wait: a run that has begun goes on, and what is left is
  * freed after it. */
 void watcher_timer_end(struct watcher_timer *t);

@@ -10,6 +10,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
+#include "lib/base/fs.h"
 #include "lib/base/mem.h"
 #include "lib/base/str.h"
 
@@ -58,6 +60,23 @@ void service_tell(const char *state)
 		   (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)) <
 		    0)
 		return;
+}
+
+bool service_has_unit(const char *root, const char *unit)
+{
+	static const char *const folders[] = {"/etc", "/lib", "/usr/lib"};
+	auto_free char *booted = xprintf("%s/run/systemd/system", root);
+
+	if (!fs_is_dir(booted))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+		auto_free char *file = xprintf("%s%s/systemd/system/%s", root,
+					       folders[i], unit);
+
+		if (fs_exists(file))
+			return true;
+	}
+	return false;
 }
 
 uint64_t service_watchdog_ms(void)

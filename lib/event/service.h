@@ -19,6 +19,11 @@ void service_pass_on(void);
  * be sent is lost: the manager then acts on its own time limits. */
 void service_tell(const char *state);
 
+/* Whether systemd runs and has this unit, on the machine whose files are below
+ * root (""): then the unit is started in place of its program, which would be
+ * confined as we are. */
+bool service_has_unit(const char *root, const char *unit);
+
 /* How often the manager wants to hear "WATCHDOG=1", in ms; 0: never. */
 uint64_t service_watchdog_ms(void);
 
