@@ -101,22 +101,93 @@ Test(mirrors, metadata_can_have_a_volume_group_of_its_own)
 	cr_expect_str_eq(group_of_child("web1", 1), "metas");
 }
 
-/* The result of OP_GROUP_VERIFY_DISKS, to be freed; how long it took. */
-static json_t *verify_disks(int64_t *ret_ms)
+/* What a job with this opcode gives, to be freed. */
+static json_t *result_of(json_t *op STEALS)
 {
-	int64_t begin_us = clock_mono_us();
-	uint64_t id = sim_submit(&s,
-				 json_make("{s:s, s:s}", "OP_ID",
-					   "OP_GROUP_VERIFY_DISKS",
-					   "group_name", "default"),
-				 NULL);
+	uint64_t id = sim_submit(&s, op, NULL);
 	const struct job *j;
 	struct error err;
 
 	cr_assert_str_eq(sim_wait(&s, id), "success");
-	*ret_ms = (clock_mono_us() - begin_us) / 1000;
 	j = queue_job(s.master->queue, id);
 	return json_parse(j->ops[0].result, strlen(j->ops[0].result), &err);
+}
+
+/* The result of OP_GROUP_VERIFY_DISKS, to be freed; how long it took. */
+static json_t *verify_disks(int64_t *ret_ms)
+{
+	int64_t begin_us = clock_mono_us();
+	json_t *result = result_of(json_make("{s:s, s:s}", "OP_ID",
+					     "OP_GROUP_VERIFY_DISKS",
+					     "group_name", "default"));
+
+	*ret_ms = (clock_mono_us() - begin_us) / 1000;
+	return result;
+}
+
+/* --- what the report tells --- */
+
+/* The row of its first disk, to be freed. */
+static json_t *told_disk(const char *name)
+{
+	auto_json json_t *all = result_of(json_make(
+		"{s:s, s:[s], s:b}", "OP_ID", "OP_INSTANCE_QUERY_DATA",
+		"instances", name, "use_locking", 1));
+
+	return json_incref(json_array_get(
+		json_object_get(json_object_get(all, name), "disks"), 0));
+}
+
+Test(mirrors, the_report_has_both_sides_and_not_their_secret)
+{
+	auto_json json_t *told = NULL, *wanted = NULL;
+	const json_t *id;
+	auto_free char *text = NULL;
+
+	expect(op_mirrored("web1", NODE3), "success");
+	told = told_disk("web1");
+	id = json_get(disk("web1", 0), "logical_id");
+	wanted =
+		json_make("{s:s, s:O, s:s, s:O, s:O}", "primary_node", NODE2,
+			  "primary_minor", json_array_get(id, 3),
+			  "secondary_node", NODE3, "secondary_minor",
+			  json_array_get(id, 4), "port", json_array_get(id, 2));
+	cr_expect(json_equal(json_get(told, "drbd_info"), wanted));
+	text = json_dumps(told, 0);
+	cr_expect_null(strstr(text, json_string_value(json_array_get(id, 5))));
+	id = json_get(told, "logical_id");
+	cr_expect_eq(json_array_size(id), 6);
+	cr_expect(json_is_null(json_array_get(id, 5)));
+}
+
+static bool is_degraded(const json_t *row, const char *side)
+{
+	const json_t *status = json_get(row, side);
+
+	cr_assert_eq(json_array_size(status), 7, "%s", side);
+	return json_is_true(json_array_get(status, 5));
+}
+
+Test(mirrors, the_report_tells_how_each_side_and_its_volumes_are)
+{
+	auto_json json_t *told = NULL;
+	const json_t *volumes;
+
+	expect(op_mirrored("web1", NODE3), "success");
+	s.nodes[2].parted = true;
+	told = told_disk("web1");
+	cr_expect_not(is_degraded(told, "pstatus"));
+	cr_expect(is_degraded(told, "sstatus"));
+	volumes = json_get(told, "children");
+	cr_assert_eq(json_array_size(volumes), 2);
+	for (size_t i = 0; i < 2; i++) {
+		const json_t *volume = json_array_get(volumes, i);
+
+		cr_expect_str_eq(json_str(volume, "dev_type", ""), "plain");
+		cr_expect_null(json_get(volume, "drbd_info"));
+		cr_expect_not(is_degraded(volume, "pstatus"));
+		cr_expect(is_degraded(volume, "sstatus"));
+	}
 }
 
 static void make_three(void)

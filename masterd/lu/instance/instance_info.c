@@ -5,6 +5,7 @@
 #include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/lu/parts/lu_instance.h"
 
@@ -44,8 +45,15 @@ static json_t *nic_row(struct lu *lu, const json_t *nic)
 			 nicparams_vlan(params), network, details);
 }
 
-/* [path, major, minor, sync %, time left, degraded, local status], null. */
-static WAITS json_t *disk_status(struct lu *lu, const json_t *inst,
+/* Where the disks of an instance are looked at. */
+struct sides {
+	const char *primary, *secondary; /* UUIDs; NULL: there is none */
+	bool is_static;			 /* no node is asked */
+};
+
+/* [path, major, minor, sync %, time left, degraded, local status], null.  disk:
+ * in the form of node calls. */
+static WAITS json_t *disk_status(struct lu *lu, const char *node,
 				 const json_t *disk, bool is_static)
 {
 	auto_json json_t *found = NULL;
@@ -55,10 +63,9 @@ static WAITS json_t *disk_status(struct lu *lu, const json_t *inst,
 		"estimated_time", "is_degraded", "ldisk_status"};
 	json_t *row;
 
-	if (is_static)
+	if (is_static || node == NULL)
 		return json_null();
-	found = lu_call(lu, inst_primary_node(inst),
-			rpc_blockdev_find(inst_rpc_disk(lu, inst, disk)), &err);
+	found = lu_call(lu, node, rpc_blockdev_find(json_ref(disk)), &err);
 	if (!json_is_object(found))
 		return json_null();
 	row = json_array();
@@ -70,20 +77,65 @@ static WAITS json_t *disk_status(struct lu *lu, const json_t *inst,
 	return row;
 }
 
-static WAITS json_t *disk_row(struct lu *lu, const json_t *inst,
-			      const json_t *disk, bool is_static)
-{
-	json_t *status = disk_status(lu, inst, disk, is_static);
+/* The logical id of a mirror: [node, node, port, minor, minor, secret]. */
+enum { NODE_A, NODE_B, PORT, MINOR_A, MINOR_B, SECRET, ID_LENGTH };
 
-	return json_make(
-		"{s:s, s:s, s:O?, s:n, s:o, s:n, s:[], s:s, s:I, s:O?, s:s?, "
-		"s:s}",
-		"iv_name", disk_iv_name_or(disk, ""), "dev_type",
-		disk_dev_type(disk), "logical_id", disk_logical_id(disk),
-		"drbd_info", "pstatus", status, "sstatus", "children", "mode",
-		disk_mode(disk), "size", (json_int_t)disk_size_mib(disk),
-		"spindles", disk_spindles_value(disk), "name", disk_name(disk),
-		"uuid", disk_uuid(disk));
+/* Who reads the report need not be allowed to read a mirror's traffic. */
+static json_t *shown_id(const json_t *disk)
+{
+	json_t *id = json_copy(json_unconst(disk_logical_id(disk)));
+
+	if (template_is_pair(disk_dev_type(disk)) &&
+	    json_array_size(id) == ID_LENGTH)
+		json_array_set_new(id, SECRET, json_null());
+	return id;
+}
+
+/* The two sides of a mirror, the primary's first; null for other disks.  Sets
+ * the secondary that its volumes are on as well. */
+static json_t *pair_info(struct lu *lu, struct sides *sides, const json_t *disk)
+{
+	const json_t *id = disk_logical_id(disk);
+	bool first = str_eq(json_string_value(json_array_get(id, NODE_A)),
+			    sides->primary);
+
+	if (!template_is_pair(disk_dev_type(disk)) ||
+	    json_array_size(id) != ID_LENGTH)
+		return json_null();
+	sides->secondary =
+		json_string_value(json_array_get(id, first ? NODE_B : NODE_A));
+	return json_make("{s:s?, s:O, s:s?, s:O, s:O}", "primary_node",
+			 lu_node_name(lu, sides->primary), "primary_minor",
+			 json_array_get(id, first ? MINOR_A : MINOR_B),
+			 "secondary_node", lu_node_name(lu, sides->secondary),
+			 "secondary_minor",
+			 json_array_get(id, first ? MINOR_B : MINOR_A), "port",
+			 json_array_get(id, PORT));
+}
+
+/* A disk, or a volume that one is made of, in the form of node calls. */
+static WAITS json_t *disk_row(struct lu *lu, struct sides sides,
+			      const json_t *disk)
+{
+	json_t *children = json_array(), *pstatus, *sstatus;
+	json_t *pair = pair_info(lu, &sides, disk);
+	const json_t *parts = disk_children(disk);
+
+	pstatus = disk_status(lu, sides.primary, disk, sides.is_static);
+	sstatus = disk_status(lu, sides.secondary, disk, sides.is_static);
+	for (size_t i = 0; i < json_array_size(parts); i++)
+		json_array_append_new(
+			children,
+			disk_row(lu, sides, json_array_get(parts, i)));
+	return json_make("{s:s, s:s, s:o?, s:o, s:o, s:o, s:o, s:s, s:I, "
+			 "s:O?, s:s?, s:s}",
+			 "iv_name", disk_iv_name_or(disk, ""), "dev_type",
+			 disk_dev_type(disk), "logical_id", shown_id(disk),
+			 "drbd_info", pair, "pstatus", pstatus, "sstatus",
+			 sstatus, "children", children, "mode", disk_mode(disk),
+			 "size", (json_int_t)disk_size_mib(disk), "spindles",
+			 disk_spindles_value(disk), "name", disk_name(disk),
+			 "uuid", disk_uuid(disk));
 }
 
 /* The run state; NULL: unknown.  An instance that does not run is "down",
@@ -134,8 +186,10 @@ static void add_secondaries(struct lu *lu, const json_t *inst, json_t *row)
 static WAITS void add_devices(struct lu *lu, const json_t *inst, json_t *row,
 			      bool is_static)
 {
-	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
+	auto_json json_t *disks = inst_rpc_disks(lu, inst);
 	const json_t *nics = inst_nics(inst);
+	struct sides sides = {.primary = inst_primary_node(inst),
+			      .is_static = is_static};
 	json_t *nic_rows = json_array(), *disk_rows = json_array();
 
 	for (size_t i = 0; i < json_array_size(nics); i++)
@@ -143,8 +197,8 @@ static WAITS void add_devices(struct lu *lu, const json_t *inst, json_t *row,
 				      nic_row(lu, json_array_get(nics, i)));
 	for (size_t i = 0; i < json_array_size(disks); i++)
 		json_array_append_new(
-			disk_rows, disk_row(lu, inst, json_array_get(disks, i),
-					    is_static));
+			disk_rows,
+			disk_row(lu, sides, json_array_get(disks, i)));
 	json_object_set_new(row, "nics", nic_rows);
 	json_set_str(row, "disk_template",
 		     config_instance_template(lu->m->config, inst));
