@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* gnt-instance info. */
+#include <arpa/inet.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/frame/cli_job.h"
 #include "cli/frame/cli_list.h"
@@ -10,6 +12,9 @@
 #include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "lib/model/kinds/template.h"
+
+#define VNC_BASE_PORT 5900 /* of display 0 */
 
 static void set_text(json_t *view, const char *key, char *text STEALS)
 {
@@ -34,11 +39,39 @@ static void set_time(json_t *view, const char *title, const json_t *from,
 
 /* --- disks --- */
 
-static char *device_text(const json_t *status)
+/* What blockdev_find says of a device, in its order. */
+enum { PATH, MAJOR, MINOR, SYNCED, ETA, DEGRADED, LOCAL };
+/* The last of these. */
+enum { LOCAL_UNKNOWN = 3, LOCAL_FAULTY = 4 };
+
+static void add_sync(struct buf *text, const json_t *status)
 {
-	const json_t *major = json_array_get(status, 1);
-	const json_t *minor = json_array_get(status, 2);
-	auto_free char *path = cli_str(json_array_get(status, 0));
+	const json_t *synced = json_array_get(status, SYNCED);
+	double seconds = json_number_value(json_array_get(status, ETA));
+	int64_t local = json_integer_value(json_array_get(status, LOCAL));
+
+	if (!json_is_number(synced))
+		buf_adds(text, " in sync");
+	else if (seconds > 0)
+		buf_addf(text, " *RECOVERING* %5.2f%%, ETA %.0fs",
+			 json_number_value(synced), seconds);
+	else
+		buf_addf(text, " *RECOVERING* %5.2f%%, ETA unknown",
+			 json_number_value(synced));
+	buf_addf(text, ", status %s",
+		 json_is_true(json_array_get(status, DEGRADED)) ? "*DEGRADED*"
+								: "ok");
+	if (local == LOCAL_FAULTY)
+		buf_adds(text, " *MISSING DISK*");
+	else if (local == LOCAL_UNKNOWN)
+		buf_adds(text, " *UNCERTAIN STATE*");
+}
+
+static char *device_text(const char *type, const json_t *status)
+{
+	const json_t *major = json_array_get(status, MAJOR);
+	const json_t *minor = json_array_get(status, MINOR);
+	auto_free char *path = cli_str(json_array_get(status, PATH));
 	auto_free char *a =
 		json_is_null(major) ? xstrdup("N/A") : cli_str(major);
 	auto_free char *b =
@@ -46,11 +79,12 @@ static char *device_text(const json_t *status)
 	auto_buf struct buf text = {0};
 
 	buf_addf(&text, "%s (%s:%s)", path, a, b);
-	if (json_is_number(json_array_get(status, 3)))
-		buf_addf(&text, " sync %.2f%%",
-			 json_number_value(json_array_get(status, 3)));
-	if (json_is_true(json_array_get(status, 5)))
-		buf_adds(&text, " *DEGRADED*");
+	if (template_is_pair(type))
+		add_sync(&text, status);
+	else if (template_is_volume(type) &&
+		 json_integer_value(json_array_get(status, LOCAL)) ==
+			 LOCAL_FAULTY)
+		buf_adds(&text, " *FAILED* (failed drive?)");
 	return buf_steal(&text);
 }
 
@@ -60,7 +94,40 @@ static void add_device(json_t *view, const char *key, const json_t *disk,
 	const json_t *status = json_get(disk, field);
 
 	if (status != NULL)
-		set_text(view, key, device_text(status));
+		set_text(view, key,
+			 device_text(json_str(disk, "dev_type", "?"), status));
+}
+
+/* Where the data are: a volume's path, both sides of a mirror. */
+static void add_place(json_t *view, const json_t *disk)
+{
+	const json_t *id = json_get(disk, "logical_id");
+	const json_t *pair = json_get(disk, "drbd_info");
+
+	if (pair != NULL) {
+		set_text(view, "nodeA",
+			 xprintf("%s, minor=%jd",
+				 json_str(pair, "primary_node", "?"),
+				 (intmax_t)json_int(pair, "primary_minor", 0)));
+		set_text(view, "nodeB",
+			 xprintf("%s, minor=%jd",
+				 json_str(pair, "secondary_node", "?"),
+				 (intmax_t)json_int(pair, "secondary_minor",
+						    0)));
+		copy(view, "port", pair, "port");
+	} else if (template_is_volume(json_str(disk, "dev_type", "?"))) {
+		set_text(view, "logical_id", cli_join(id, "/"));
+	} else if (id != NULL) {
+		copy(view, "logical_id", disk, "logical_id");
+	}
+}
+
+/* What a disk has and the volumes that it is made of have not. */
+static void add_own(json_t *view, const json_t *disk)
+{
+	if (json_get(disk, "spindles") != NULL)
+		copy(view, "spindles", disk, "spindles");
+	copy(view, "access mode", disk, "mode");
 }
 
 static json_t *disk_view(const json_t *disk, size_t index, bool child)
@@ -74,20 +141,18 @@ static json_t *disk_view(const json_t *disk, size_t index, bool child)
 
 	key = child ? xprintf("child %zu", index) : xprintf("disk/%zu", index);
 	set_text(view, key, xprintf("%s, size %s", type, size));
-	copy(view, "access mode", disk, "mode");
-	if (json_get(disk, "logical_id") != NULL)
-		copy(view, "logical_id", disk, "logical_id");
+	if (!child)
+		add_own(view, disk);
+	add_place(view, disk);
 	add_device(view, "on primary", disk, "pstatus");
 	add_device(view, "on secondary", disk, "sstatus");
-	if (json_get(disk, "spindles") != NULL)
-		copy(view, "spindles", disk, "spindles");
+	copy(view, "name", disk, "name");
+	copy(view, "UUID", disk, "uuid");
 	json_array_foreach (json_get(disk, "children"), i, member)
 		json_array_append_new(children, disk_view(member, i, true));
 	if (json_array_size(children) > 0)
 		json_object_set(view, "child devices", children);
 	json_decref(children);
-	copy(view, "name", disk, "name");
-	copy(view, "UUID", disk, "uuid");
 	return view;
 }
 
@@ -116,34 +181,36 @@ static json_t *nic_view(const json_t *nic, size_t index)
 
 /* --- the instance --- */
 
+/* "node2 (group default, group UUID 1234), ..."; to be freed. */
+static char *secondaries_text(const json_t *inst)
+{
+	auto_strv struct strv all = {0};
+	const json_t *node;
+	size_t i;
+
+	json_array_foreach (json_get(inst, "snodes"), i, node) {
+		auto_free char *group = cli_str(json_array_get(
+			json_get(inst, "snodes_group_names"), i));
+		auto_free char *uuid = cli_str(json_array_get(
+			json_get(inst, "snodes_group_uuids"), i));
+
+		strv_addf(&all, "%s (group %s, group UUID %s)",
+			  json_string_value(node), group, uuid);
+	}
+	return strv_join(&all, ", ");
+}
+
 static json_t *nodes_view(const json_t *inst)
 {
-	json_t *list = json_array(), *primary = json_object();
-	json_t *secondaries = json_array();
-	const json_t *names = json_get(inst, "snodes"), *name;
-	size_t i;
+	auto_free char *secondaries = secondaries_text(inst);
+	json_t *primary = json_object();
 
 	copy(primary, "primary", inst, "pnode");
 	set_text(primary, "group",
 		 xprintf("%s (UUID %s)",
 			 json_str(inst, "pnode_group_name", "?"),
 			 json_str(inst, "pnode_group_uuid", "?")));
-	json_array_append_new(list, primary);
-	json_array_foreach (names, i, name) {
-		const json_t *group =
-			json_array_get(json_get(inst, "snodes_group_names"), i);
-		const json_t *uuid =
-			json_array_get(json_get(inst, "snodes_group_uuids"), i);
-		auto_free char *node = cli_str(name), *a = cli_str(group),
-			       *b = cli_str(uuid);
-		auto_free char *text =
-			xprintf("%s (group %s, group UUID %s)", node, a, b);
-
-		json_array_append_new(secondaries, json_string(text));
-	}
-	json_array_append_new(list,
-			      json_make("{s: o}", "secondaries", secondaries));
-	return list;
+	return json_make("[o, {s:s}]", primary, "secondaries", secondaries);
 }
 
 static void add_state(json_t *view, const json_t *inst)
@@ -157,6 +224,33 @@ static void add_state(json_t *view, const json_t *inst)
 		set_text(view, "State",
 			 xprintf("configured to be %s, actual state is %s",
 				 config, run));
+}
+
+/* Where a VNC client connects to, if the instance has such a console: on all
+ * addresses of its node, on one of them, or at a socket. */
+static void add_console(json_t *view, const json_t *inst)
+{
+	const char *key = "console connection";
+	const char *address =
+		json_str(json_get(inst, "hv_actual"), "vnc_bind_address", "");
+	const char *node = json_str(inst, "pnode", "?");
+	int64_t port = json_int(inst, "network_port", 0);
+	int64_t display = port - VNC_BASE_PORT;
+	struct in_addr ignored;
+
+	if (*address == '\0')
+		return;
+	if (display > 0 && strcmp(address, "0.0.0.0") == 0)
+		set_text(view, key,
+			 xprintf("vnc to %s:%jd (display %jd)", node,
+				 (intmax_t)port, (intmax_t)display));
+	else if (display > 0 && inet_pton(AF_INET, address, &ignored) == 1)
+		set_text(view, key,
+			 xprintf("vnc to %s:%jd (node %s) (display %jd)",
+				 address, (intmax_t)port, node,
+				 (intmax_t)display));
+	else
+		set_text(view, key, xprintf("vnc to %s:%s", node, address));
 }
 
 /* maxmem was called memory once, and still is by some. */
@@ -204,6 +298,7 @@ static json_t *instance_view(const json_t *inst)
 			json_get(inst, "os_actual"));
 	copy(view, "Allocated network port", inst, "network_port");
 	copy(view, "Hypervisor", inst, "hypervisor");
+	add_console(view, inst);
 	cli_info_params(view, "Hypervisor parameters",
 			json_get(inst, "hv_instance"),
 			json_get(inst, "hv_actual"));

@@ -45,11 +45,72 @@ def jobs(*answers):
 
 
 DONE = [["success", ["success"], [None]]]
+
+
+def disk_row(dev_type, logical_id, size=1024, **members):
+    """A disk as OP_INSTANCE_QUERY_DATA tells it."""
+    row = {"iv_name": "", "dev_type": dev_type,
+           "logical_id": logical_id, "drbd_info": None, "pstatus": None,
+           "sstatus": None, "children": [], "mode": "rw", "size": size,
+           "spindles": None, "name": None, "uuid": "uuid-" + dev_type}
+    row.update(members)
+    return row
+
+
+def volume_row(name, size, local):
+    status = ["/dev/xenvg/" + name, 253, 7, None, None, False, local]
+    return disk_row("plain", ["xenvg", name], size, pstatus=status,
+                    sstatus=status[:6] + [1])
+
+
+def mirror_row(pstatus, sstatus):
+    return disk_row("drbd", ["u1", "u2", 11000, 0, 3, None], name="root",
+                    spindles=2, drbd_info={
+                        "primary_node": "node1", "primary_minor": 0,
+                        "secondary_node": "node2", "secondary_minor": 3,
+                        "port": 11000},
+                    pstatus=["/dev/drbd0", 147, 0] + pstatus,
+                    sstatus=["/dev/drbd3", 147, 3] + sstatus,
+                    children=[volume_row("a.disk0_data", 1024, 1),
+                              volume_row("a.disk0_meta", 128, 4)])
+
+
+def told(disks, hv=(), snodes=("node2", "node3")):
+    """The answer of a job that tells all about one instance."""
+    disks = [dict(d, iv_name="disk/%d" % i) for i, d in enumerate(disks)]
+    return {"QueryJobs": [["success", ["success"], [{"a": {
+        "name": "a", "uuid": "uuid-a", "serial_no": 3, "ctime": 1795213230.5,
+        "mtime": 1795213231.5, "config_state": "up", "run_state": "up",
+        "pnode": "node1", "pnode_group_uuid": "g1",
+        "pnode_group_name": "default", "snodes": list(snodes),
+        "snodes_group_uuids": ["g1", "g2"][:len(snodes)],
+        "snodes_group_names": ["default", "other"][:len(snodes)],
+        "os": "noop", "os_instance": {}, "os_actual": {}, "nics": [],
+        "network_port": 11007, "hypervisor": "kvm", "hv_instance": {},
+        "hv_actual": dict(hv), "be_instance": {}, "be_actual": {"maxmem": 512},
+        "disk_template": "drbd", "disks": disks}}]]]}
+
+
+GOOD = [None, None, False, 1]
 IN_CLUSTER = json.load(open(os.path.join(HERE, "cli_cluster.json"),
                             encoding="utf-8"))
 
-# name: (command line, {method: answer, or [answer, ...] in "many"})
+# name: (command line, or its words where one has blanks,
+#        {method: answer, or [answer, ...] in "many"})
 CASES = {
+    "info-mirrors": ("gnt-instance info a", told([
+        mirror_row(GOOD, [None, None, True, 4]),
+        mirror_row([5.25, 9, True, 3], [45.5, None, True, 1])])),
+    "info-volumes": ("gnt-instance info a", told([
+        volume_row("a.disk0", 1024, 1), volume_row("a.disk1", 512, 4),
+        disk_row("file", ["loop", "/f/a"], pstatus=["/f/a", None, None] +
+                 GOOD)], {"vnc_bind_address": ""}, ())),
+    "info-vnc": ("gnt-instance info a",
+                 told([], {"vnc_bind_address": "0.0.0.0"})),
+    "info-vnc-address": ("gnt-instance info a",
+                         told([], {"vnc_bind_address": "192.0.2.1"})),
+    "info-vnc-socket": ("gnt-instance info a",
+                        told([], {"vnc_bind_address": "/run/vnc"})),
     "info-cluster": ("gnt-cluster info", {"QueryClusterInfo": IN_CLUSTER}),
     "stop-submit": ("gnt-instance stop --submit --force-multiple a b", {}),
     "stop-submit-one": ("gnt-instance stop --submit a", {}),
@@ -457,8 +518,9 @@ class Script:
 
 def record(name):
     line, special = CASES[name]
-    words = line.replace("BATCH", "cli_batch.json").replace(
-        "OPS", "cli_ops.json").split()
+    files = {"BATCH": "cli_batch.json", "OPS": "cli_ops.json"}
+    words = [files.get(word, word) for word in
+             (line.split() if isinstance(line, str) else line)]
     script = Script(special)
     master = FakeMaster([], script.answer)
     try:
