@@ -146,6 +146,10 @@ void cli_log_command(struct cli *cli, int argc, char **argv);
  * terminal the answer is no, and it is said what would have been asked. */
 bool cli_ask(const struct cli *cli, const struct opt *yes, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* The same where so much is at stake that of all options only `yes` says yes,
+ * and --force does not. */
+bool cli_ask_firmly(const struct cli *cli, const struct opt *yes,
+		    const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* From now on the answer to each question is yes, without asking. */
 void cli_answer_yes(void);

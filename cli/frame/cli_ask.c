@@ -59,9 +59,21 @@ static bool ask_at(int terminal, const char *question)
 	return n > 0 && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
-bool cli_ask(const struct cli *cli, const struct opt *yes, const char *fmt, ...)
+static bool ask(const struct cli *cli, const struct opt *yes,
+		const char *question)
 {
 	auto_close int terminal = -1;
+
+	fflush(stdout);
+	terminal = open("/dev/tty", O_RDWR | O_CLOEXEC);
+	if (terminal >= 0)
+		return ask_at(terminal, question);
+	tell_unasked(cli, yes, question);
+	return false;
+}
+
+bool cli_ask(const struct cli *cli, const struct opt *yes, const char *fmt, ...)
+{
 	auto_free char *question = NULL;
 	va_list ap;
 
@@ -71,10 +83,19 @@ bool cli_ask(const struct cli *cli, const struct opt *yes, const char *fmt, ...)
 	va_start(ap, fmt);
 	question = xvprintf(fmt, ap);
 	va_end(ap);
-	fflush(stdout);
-	terminal = open("/dev/tty", O_RDWR | O_CLOEXEC);
-	if (terminal >= 0)
-		return ask_at(terminal, question);
-	tell_unasked(cli, yes, question);
-	return false;
+	return ask(cli, yes, question);
+}
+
+bool cli_ask_firmly(const struct cli *cli, const struct opt *yes,
+		    const char *fmt, ...)
+{
+	auto_free char *question = NULL;
+	va_list ap;
+
+	if (answer_yes || cli_given(cli, yes))
+		return true;
+	va_start(ap, fmt);
+	question = xvprintf(fmt, ap);
+	va_end(ap);
+	return ask(cli, yes, question);
 }

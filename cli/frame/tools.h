@@ -156,12 +156,11 @@ json_t *tool_create_op(const struct cli *cli, const char *mode,
 		&OPT_SEL_TAGS
 
 /* A job for each instance that the options and arguments select: the opcode of
- * make() with its instance_name set.  Asks when there are several. */
+ * make() with its instance_name set.  Asks when there are several.  loss: a
+ * sentence about what the instances lose (NULL: nothing); then it also asks
+ * about a single one, and --force is no answer for several. */
 int tool_each_instance(struct cli *cli, json_t *(*make)(const struct cli *cli),
-		       struct error *err);
-/* Whether the arguments are the names of instances, and not of something that
- * others may have in common with them. */
-bool tool_by_names(const struct cli *cli);
+		       const char *loss, struct error *err);
 
 /* What is not there (known.c).  "KIND 'name' not known", unknown_entity; -1. */
 int tool_unknown(const char *kind, const char *name, struct error *err);

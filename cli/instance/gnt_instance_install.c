@@ -82,18 +82,8 @@ static int reinstall(struct cli *cli, struct error *err)
 {
 	if (cli_given(cli, &OPT_SELECT_OS) && select_os(cli, err) < 0)
 		return -1;
-	bool asks = !cli_given(cli, &OPT_FORCE) && tool_by_names(cli) &&
-		    cli->n_args == 1;
-
-	if (asks && tool_instances_exist(cli, err) < 0)
-		return -1;
-	if (asks &&
-	    !cli_ask(cli, NULL,
-		     "This will reinstall the instance '%s' (and lose its "
-		     "data). Continue?",
-		     cli->args[0]))
-		return CLI_FAILURE;
-	return tool_each_instance(cli, reinstall_op, err);
+	return tool_each_instance(cli, reinstall_op,
+				  "All data on their disks will be lost.", err);
 }
 
 /* --- rename --- */

@@ -50,17 +50,17 @@ static json_t *reboot_op(const struct cli *cli)
 
 static int startup(struct cli *cli, struct error *err)
 {
-	return tool_each_instance(cli, startup_op, err);
+	return tool_each_instance(cli, startup_op, NULL, err);
 }
 
 static int shutdown(struct cli *cli, struct error *err)
 {
-	return tool_each_instance(cli, shutdown_op, err);
+	return tool_each_instance(cli, shutdown_op, NULL, err);
 }
 
 static int reboot(struct cli *cli, struct error *err)
 {
-	return tool_each_instance(cli, reboot_op, err);
+	return tool_each_instance(cli, reboot_op, NULL, err);
 }
 
 const struct cli_command instance_startup = {

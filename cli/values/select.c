@@ -126,7 +126,9 @@ static int by_names(struct cli *cli, bool all, struct strv *ret,
 	return 0;
 }
 
-bool tool_by_names(const struct cli *cli)
+/* Whether the arguments are the names of instances, and not of something that
+ * others may have in common with them. */
+static bool by_their_names(const struct cli *cli)
 {
 	static const struct opt *const others[] = {
 		&OPT_SEL_NODE,	    &OPT_SEL_PRIMARY,  &OPT_SEL_SECONDARY,
@@ -161,8 +163,25 @@ static int select_instances(struct cli *cli, struct strv *ret,
 
 /* --- one job each --- */
 
+/* one: it was named, and alone. */
+static bool confirmed(const struct cli *cli, const struct strv *names, bool one,
+		      const char *loss)
+{
+	auto_free char *list = strv_join(names, "\n  ");
+	auto_free char *question = xprintf(
+		"%s %s?%s%s\n  %s", cli->command->name,
+		names->n == 1 ? "this instance" : "these instances",
+		loss == NULL ? "" : " ", loss == NULL ? "" : loss, list);
+
+	if (one && loss == NULL)
+		return true;
+	if (one || loss == NULL)
+		return cli_ask(cli, &OPT_FORCE_MULTIPLE, "%s", question);
+	return cli_ask_firmly(cli, &OPT_FORCE_MULTIPLE, "%s", question);
+}
+
 int tool_each_instance(struct cli *cli, json_t *(*make)(const struct cli *cli),
-		       struct error *err)
+		       const char *loss, struct error *err)
 {
 	auto_strv struct strv names = {0};
 	auto_jobs struct cli_jobs jobs = {0};
@@ -180,16 +199,9 @@ int tool_each_instance(struct cli *cli, json_t *(*make)(const struct cli *cli),
 				 "Selection filter does not match any "
 				 "instances");
 	}
-	one = names.n == 1 && tool_by_names(cli);
-	if (!one) {
-		auto_free char *list = strv_join(&names, "\n  ");
-
-		if (!cli_ask(cli, &OPT_FORCE_MULTIPLE, "%s %s?\n  %s",
-			     cli->command->name,
-			     names.n == 1 ? "this instance" : "these instances",
-			     list))
-			return CLI_FAILURE;
-	}
+	one = names.n == 1 && by_their_names(cli);
+	if (!confirmed(cli, &names, one, loss))
+		return CLI_FAILURE;
 	jobs.quiet = one;
 	for (size_t i = 0; i < names.n; i++) {
 		json_t *op = make(cli);

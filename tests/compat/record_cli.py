@@ -187,6 +187,12 @@ CASES = {
                        "-n n1 --no-install a", {}),
     "add-bad-nic": ("gnt-instance add -t diskless -I hail -o d "
                     "--net 0:bogus=x a", {}),
+    "reinstall-several": ("gnt-instance reinstall --force-multiple a b", {}),
+    "reinstall-several-unconfirmed": ("gnt-instance reinstall -f a b", {}),
+    "reinstall-all-unconfirmed": ("gnt-instance reinstall -f --all",
+                                  {"QueryInstances": [["a"]]}),
+    "reinstall-one": ("gnt-instance reinstall --force-multiple a", {}),
+    "reinstall-forced": ("gnt-instance reinstall -f a", {}),
     "reinstall-unconfirmed": ("gnt-instance reinstall a", {}),
     "remove-unconfirmed": ("gnt-instance remove a", {}),
     "remove-options": ("gnt-instance remove -f --ignore-failures a", {}),

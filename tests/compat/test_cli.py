@@ -102,13 +102,19 @@ def is_served(folder, case):
 
 def as_ganetis(request):
     """What of a request of ours is not Ganeti's: it leaves the NICs to the
-    master, where Ganeti's asks for one, and asks for our fields as well."""
+    master, where Ganeti's asks for one, asks for our fields as well, and a
+    reinstallation has time limits of its own."""
     if request[0] == "QueryFields" and request[1][2:] == [True]:
         return [request[0], request[1][:2]]
     if request[0] == "SubmitJob":
         for op in request[1][0]:
             if op["OP_ID"] == "OP_INSTANCE_CREATE" and op["nics"] is None:
                 op["nics"] = [{}]
+    if request[0] == "SubmitManyJobs":
+        for op in [op for job in request[1][0] for op in job]:
+            if op["OP_ID"] == "OP_INSTANCE_REINSTALL":
+                op.pop("helper_startup_timeout", None)
+                op.pop("helper_shutdown_timeout", None)
     return request
 
 
