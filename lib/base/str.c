@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -296,7 +297,7 @@ bool str_to_double(const char *s, double *ret_value)
 		return false;
 	errno = 0;
 	value = strtod(s, &end);
-	if (errno != 0 || *end != '\0')
+	if (errno != 0 || *end != '\0' || !isfinite(value))
 		return false;
 	*ret_value = value;
 	return true;

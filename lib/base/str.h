@@ -68,6 +68,7 @@ bool str_to_int64(const char *s, int64_t *ret_value);
  * ret_rest is NULL, nothing may follow them. */
 bool str_to_number(const char *s, uint64_t max, uint64_t *ret_value,
 		   const char **ret_rest);
+/* A finite one: JSON and most who count with it know no others. */
 bool str_to_double(const char *s, double *ret_value);
 
 /* A host or instance name: letters, digits, '-', '_', '.', at most 255 bytes,

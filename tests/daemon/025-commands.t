@@ -154,6 +154,8 @@ print(json.load(open(sys.argv[1]))["name"])' "$VC/info")" \
     cluster.example.com "and so is an info"
 is "$(m env GNT_NODE_LIST="--no-headers -o name" gnt-node list node2)" \
     node2.example.com "GNT_NODE_LIST has options for gnt-node list"
+fails "an infinite number" m gnt-debug delay inf
+like "$out" "Invalid duration 'inf'" "is none"
 is "$(m gnt-node list node2 -o name --no-headers)" node2.example.com \
     "options may stand behind arguments"
 status_of m gnt-node list -o name,nosuch >"$VC/rc"

@@ -111,6 +111,8 @@ Test(str, numbers_are_whole_or_nothing)
 	cr_expect_not(str_to_int64("99999999999999999999", &n));
 	cr_expect_eq(n, -12, "untouched on failure");
 	cr_expect(str_to_double("0.5", &d) && d == 0.5);
+	cr_expect_not(str_to_double("inf", &d));
+	cr_expect_not(str_to_double("-nan", &d));
 }
 
 Test(str, bytes_travel_as_digits)

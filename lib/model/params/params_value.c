@@ -139,8 +139,7 @@ static json_t *float_value(const struct param *param, const json_t *value,
 	if (json_is_number(value))
 		return params_number(json_number_value(value));
 	if (json_is_string(value) &&
-	    str_to_double(json_string_value(value), &number) &&
-	    isfinite(number))
+	    str_to_double(json_string_value(value), &number))
 		return params_number(number);
 	return misfit(param, value, "number", err);
 }
