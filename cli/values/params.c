@@ -108,6 +108,12 @@ static int unknown_parameter(const struct opt *option, const char *name,
 	return error_set(err, ERR_TYPE, NULL, "%s", text.data);
 }
 
+/* The word that takes a value away, in any case. */
+static bool is_default(const char *text)
+{
+	return text != NULL && strcasecmp(text, "default") == 0;
+}
+
 int tool_type_params(json_t *params, const struct opt *option,
 		     const json_t *defaults, bool allow_default,
 		     struct error *err)
@@ -122,9 +128,10 @@ int tool_type_params(json_t *params, const struct opt *option,
 
 		if (preset == NULL)
 			return unknown_parameter(option, key, defaults, err);
-		if (allow_default &&
-		    str_eq(json_string_value(value), "default"))
+		if (allow_default && is_default(json_string_value(value))) {
+			json_set_str(params, key, "default");
 			continue;
+		}
 		new = typed(key, value, preset, err);
 		if (new == NULL)
 			return -1;
@@ -143,8 +150,7 @@ int tool_type_be(json_t *params, bool allow_default, struct error *err)
 		const char *text = json_str(params, sizes[i], NULL);
 		int64_t mib;
 
-		if (text == NULL ||
-		    (allow_default && strcmp(text, "default") == 0))
+		if (text == NULL || (allow_default && is_default(text)))
 			continue;
 		if (params_parse_size(text, &mib, err) < 0)
 			return error_wrap(err, "'%s' (value %s)", sizes[i],

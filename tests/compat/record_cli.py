@@ -176,6 +176,9 @@ CASES = {
     "modify-ext-misfit": ("gnt-instance modify -t plain -e provider=p a", {}),
     "modify-file-misfit": (
         "gnt-instance modify -B vcpus=2 --file-driver=loop a", {}),
+    "modify-default-word": (
+        "gnt-instance modify -B maxmem=DEFAULT,vcpus=Default "
+        "-H kernel_path=Default a", {}),
     "modify-detail": ("gnt-instance modify -n n2 a", {}),
     "recreate-disks": (
         "gnt-instance recreate-disks --disk 0:spindles=4,size=3g,mode=ro "
