@@ -170,6 +170,20 @@ int tool_type_nd(json_t *params, struct error *err)
 	return tool_type_params(params, &OPT_NDPARAMS, defaults, true, err);
 }
 
+/* A comma ends a parameter on the command line, so USB devices have blanks
+ * between there; everywhere else they have commas. */
+static void devices_with_commas(json_t *params)
+{
+	const char *given = json_str(params, "usb_devices", NULL);
+	auto_free char *list = given == NULL ? NULL : xstrdup(given);
+
+	if (list == NULL)
+		return;
+	for (char *c = list; *c != '\0'; c++)
+		*c = *c == ' ' ? ',' : *c;
+	json_set_str(params, "usb_devices", list);
+}
+
 int tool_type_hv(json_t *params, const char *hypervisor, bool allow_default,
 		 struct error *err)
 {
@@ -183,6 +197,7 @@ int tool_type_hv(json_t *params, const char *hypervisor, bool allow_default,
 	json_object_foreach (all, name, one)
 		if (hypervisor == NULL || strcmp(name, hypervisor) == 0)
 			json_object_update_missing(defaults, one);
+	devices_with_commas(params);
 	return tool_type_params(params, &OPT_HVPARAMS, defaults, allow_default,
 				err);
 }

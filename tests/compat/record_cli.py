@@ -179,6 +179,10 @@ CASES = {
     "modify-default-word": (
         "gnt-instance modify -B maxmem=DEFAULT,vcpus=Default "
         "-H kernel_path=Default a", {}),
+    "modify-usb": ("gnt-instance modify -H".split() +
+                   ["usb_devices=tablet mouse", "a"], {}),
+    "add-usb": ("gnt-instance add -t diskless -n n1 -o d --no-nics -H".split() +
+                ["kvm:usb_devices=tablet mouse", "a"], {}),
     "modify-detail": ("gnt-instance modify -n n2 a", {}),
     "recreate-disks": (
         "gnt-instance recreate-disks --disk 0:spindles=4,size=3g,mode=ro "
