@@ -43,13 +43,13 @@ static const struct {
 	{NULL, &OPT_COMPRESSION, false},
 	{"enabled_user_shutdown", &OPT_USER_SHUTDOWN, false},
 	{"master_failover", &OPT_MASTER_FAILOVER, false},
+	{"reserved_lvs", &OPT_RESERVED_LVS, false},
 	/* those below need types or another form */
 	{"hvparams", &OPT_HVLIST, true},
 	{"beparams", &OPT_BEPARAMS, true},
 	{"nicparams", &OPT_NICPARAMS, true},
 	{"ndparams", &OPT_NDPARAMS, true},
 	{"diskparams", &OPT_DISKPARAMS, true},
-	{"reserved_lvs", &OPT_RESERVED_LVS, false},
 	{NULL, &OPT_UID_POOL, false},
 	{NULL, &OPT_ADD_UIDS, false},
 	{NULL, &OPT_REMOVE_UIDS, false},
@@ -240,14 +240,6 @@ static int modify(struct cli *cli, struct error *err)
 	if (cli_given(cli, &OPT_COMPRESSION))
 		json_object_set_new(op, "compression_tools",
 				    compression_tools(cli));
-	if (cli_given(cli, &OPT_RESERVED_LVS)) {
-		const char *text = cli_text(cli, &OPT_RESERVED_LVS);
-		auto_strv struct strv names = {0};
-
-		if (*text != '\0')
-			str_split(&names, text, ',');
-		json_object_set_new(op, "reserved_lvs", json_from_strv(&names));
-	}
 	if (set_uids(cli, op, err) < 0 || set_collectors(cli, op, err) < 0 ||
 	    tool_set_ipolicy(cli, op, err) < 0 ||
 	    tool_set_states(cli, op, err) < 0 || set_params(cli, op, err) < 0)

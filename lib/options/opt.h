@@ -25,7 +25,7 @@ enum opt_kind {
 	KIND_MAYBE_FLOAT,  /* a number or "default" */
 	KIND_BOOL,	   /* yes or no */
 	KIND_SIZE,	   /* "1g", in MiB */
-	KIND_WORDS,	   /* "a,b" */
+	KIND_WORDS,	   /* "a,b"; "a\\,b" is one */
 	KIND_CHOICE,	   /* one of choices */
 	KIND_KEYVAL,	   /* "a=1,no_b" */
 	KIND_IDENT_KEYVAL, /* "0:a=1" */

@@ -66,18 +66,17 @@ static int read_float(const struct opt_style *style, const struct opt *o,
 			 "Invalid value of the %s ratio, expected >0", o->name);
 }
 
-/* Split at commas that have no backslash before them; the backslash of an
- * escaped comma goes away. */
+/* Split at commas.  A backslash takes the meaning of the character behind it
+ * away, and itself; the last one of the text stays. */
 static void split_escaped(struct strv *ret, const char *text)
 {
 	auto_buf struct buf part = {0};
 
 	for (const char *p = text; *p != '\0'; p++) {
-		if (p[0] == '\\' && p[1] == ',') {
-			buf_addc(&part, ',');
-			p++;
+		if (p[0] == '\\' && p[1] != '\0') {
+			buf_addc(&part, *++p);
 		} else if (*p == ',') {
-			strv_add(ret, part.data == NULL ? "" : part.data);
+			strv_add(ret, part.len == 0 ? "" : part.data);
 			buf_consume(&part, part.len);
 		} else {
 			buf_addc(&part, *p);
@@ -203,7 +202,7 @@ int opt_read(const struct opt_style *style, const struct opt *o,
 		return style->size(o, text, &ret->integer, err);
 	case KIND_WORDS:
 		if (*text != '\0')
-			str_split(&ret->words, text, ',');
+			split_escaped(&ret->words, text);
 		return 0;
 	case KIND_KEYVAL:
 	case KIND_IDENT_KEYVAL:

@@ -183,6 +183,9 @@ CASES = {
                    ["usb_devices=tablet mouse", "a"], {}),
     "add-usb": ("gnt-instance add -t diskless -n n1 -o d --no-nics -H".split() +
                 ["kvm:usb_devices=tablet mouse", "a"], {}),
+    "modify-escapes": (
+        r"gnt-instance modify -H kernel_args=a\,b\\,kernel_path=\/k\ a",
+        {}),
     "modify-detail": ("gnt-instance modify -n n2 a", {}),
     "recreate-disks": (
         "gnt-instance recreate-disks --disk 0:spindles=4,size=3g,mode=ro "
@@ -370,6 +373,10 @@ CASES = {
     "master-ping": ("gnt-cluster master-ping", {}),
     "getmaster": ("gnt-cluster getmaster", {}),
     "cluster-modify-nothing": ("gnt-cluster modify", {}),
+    "cluster-modify-escapes": (
+        r"gnt-cluster modify --reserved-lvs=a\,b\\,c\d", {}),
+    "cluster-modify-nothing-reserved": ("gnt-cluster modify --reserved-lvs=",
+                                        {}),
     "cluster-modify-options": (
         "gnt-cluster modify -B maxmem=1g,vcpus=2 -C 5 "
         "--enabled-hypervisors=kvm,fake -H kvm:acpi=false -N mode=routed "

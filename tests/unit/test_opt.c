@@ -204,6 +204,16 @@ Test(opt, words_have_commas_between)
 	cr_assert_eq(value(&words, "").words.n, 0);
 }
 
+Test(opt, a_backslash_makes_the_next_character_a_plain_one)
+{
+	struct opt_value v = value(&words, "a\\,b\\\\,c\\d\\");
+
+	cr_assert_eq(v.words.n, 2);
+	cr_expect_str_eq(v.words.items[0], "a,b\\");
+	cr_expect_str_eq(v.words.items[1], "cd\\");
+	opt_value_done(&v);
+}
+
 static void gives(const struct opt *o, const char *text, const char *wanted)
 {
 	struct opt_value v = value(o, text);
@@ -217,6 +227,8 @@ Test(opt, keys_have_values_or_stand_alone)
 {
 	gives(&keys, "a=1\\,2,b,no_c,-d",
 	      "{\"a\":\"1,2\",\"b\":true,\"c\":false,\"d\":null}");
+	gives(&keys, "a=1\\\\,b=\\\\\\,2",
+	      "{\"a\":\"1\\\\\",\"b\":\"\\\\,2\"}");
 	refuse(&keys, "a,a", "keys: 'a' is given twice");
 	gives(&device, "0:size=1", "[\"0\",{\"size\":\"1\"}]");
 	gives(&device, "-0", "[\"0\",null]");
