@@ -77,6 +77,7 @@ static int master_failover(struct cli *cli, struct error *err)
 
 const struct cli_command cluster_failover = {
 	.name = "master-failover",
+	.alias = "masterfailover",
 	.args = "[--no-voting [--yes-do-it]] [--ignore-offline-nodes]",
 	.help = "Make this node the master",
 	.options = {&OPT_NO_VOTING, &OPT_YES_DO_IT, &OPT_IGNORE_OFFLINE_NODES},

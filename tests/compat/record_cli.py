@@ -377,6 +377,7 @@ CASES = {
         r"gnt-cluster modify --reserved-lvs=a\,b\\,c\d", {}),
     "cluster-modify-nothing-reserved": ("gnt-cluster modify --reserved-lvs=",
                                         {}),
+    "master-failover-alias": ("gnt-cluster masterfailover x", {}),
     "cluster-modify-options": (
         "gnt-cluster modify -B maxmem=1g,vcpus=2 -C 5 "
         "--enabled-hypervisors=kvm,fake -H kvm:acpi=false -N mode=routed "
