@@ -251,15 +251,41 @@ static void copy_to(const struct remote *r, const char *file,
 	remote_do(r, jobs, n);
 }
 
+/* Its path from the root, to be freed.  A link is not followed: the file gets
+ * its name on the other nodes, and the contents of what it points to. */
+static char *absolute(const char *file)
+{
+	auto_free char *cwd = *file == '/' ? NULL : getcwd(NULL, 0);
+	auto_free char *whole = xprintf("%s/%s", cwd == NULL ? "" : cwd, file);
+	auto_strv struct strv parts = {0};
+	auto_buf struct buf path = {0};
+	auto_free const char **kept = NULL;
+	size_t n = 0;
+
+	str_split(&parts, whole, '/');
+	kept = xcalloc(parts.n, sizeof(*kept));
+	for (size_t i = 0; i < parts.n; i++) {
+		const char *part = parts.items[i];
+
+		if (strcmp(part, "..") == 0)
+			n -= n > 0;
+		else if (*part != '\0' && strcmp(part, ".") != 0)
+			kept[n++] = part;
+	}
+	for (size_t i = 0; i < n; i++)
+		buf_addf(&path, "/%s", kept[i]);
+	return buf_steal(&path);
+}
+
 static int copyfile(struct cli *cli, struct error *err)
 {
-	auto_free char *file = realpath(cli->args[0], NULL);
+	auto_free char *file = absolute(cli->args[0]);
 	auto_json json_t *info = NULL, *rows = NULL;
 	auto_free struct remote_node *nodes = NULL;
 	struct remote remote;
 	size_t n;
 
-	if (file == NULL)
+	if (access(file, F_OK) < 0)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "No such filename '%s'", cli->args[0]);
 	if (open_remote(cli, &remote, &info, err) < 0)

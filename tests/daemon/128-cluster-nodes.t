@@ -49,6 +49,11 @@ succeeds "copyfile" m gnt-cluster copyfile -n node2.example.com \
 is "$(cat "$(root node2)/etc/ganeti/site.conf")" "a site's file" \
     "puts it to the same place"
 is "$(stat -c %a "$(root node2)/etc/ganeti/site.conf")" 640 "with its mode"
+ln -s site.conf "$(root node1)/etc/ganeti/link.conf"
+succeeds "a link is copied" m gnt-cluster copyfile \
+    "$(path_on node1 /etc/ganeti/../ganeti/./link.conf)"
+is "$(cat "$(root node2)/etc/ganeti/link.conf")" "a site's file" \
+    "as a file with its name"
 fails "a file that is not there" m gnt-cluster copyfile "$file.not"
 like "$out" "No such filename" "is named"
 mkdir "$(root node1)/etc/only-here"
