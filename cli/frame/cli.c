@@ -86,10 +86,51 @@ static int usage_error(const struct cli *cli, const struct error *err)
 	return CLI_USAGE;
 }
 
+/* Whether a backslash takes the meaning of the next character away. */
+static bool escapes(char quote, char next)
+{
+	if (quote == '\0')
+		return next != '\0';
+	return quote == '"' && (next == '"' || next == '\\');
+}
+
+/* Add the words of a text as a shell has them, with quotes and backslashes. */
+static int split_words(struct strv *ret, const char *text, struct error *err)
+{
+	auto_buf struct buf word = {0};
+	bool inside = false;
+	char quote = '\0';
+
+	for (const char *p = text; *p != '\0'; p++) {
+		if (quote == '\0' && isspace((unsigned char)*p)) {
+			if (inside)
+				strv_add(ret, word.len == 0 ? "" : word.data);
+			buf_consume(&word, word.len);
+			inside = false;
+			continue;
+		}
+		inside = true;
+		if (*p == '\\' && escapes(quote, p[1]))
+			buf_addc(&word, *++p);
+		else if (quote == '\0' && (*p == '"' || *p == '\''))
+			quote = *p;
+		else if (quote != '\0' && *p == quote)
+			quote = '\0';
+		else
+			buf_addc(&word, *p);
+	}
+	if (quote != '\0')
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "A quote has no end: %s", text);
+	if (inside)
+		strv_add(ret, word.len == 0 ? "" : word.data);
+	return 0;
+}
+
 /* The words after the command's name; for list, those of the variable
  * GNT_<TOOL>_LIST come first. */
-static void command_words(const struct cli *cli, int argc, char **argv,
-			  struct strv *ret)
+static int command_words(const struct cli *cli, int argc, char **argv,
+			 struct strv *ret, struct error *err)
 {
 	auto_free char *name = xprintf("%s_LIST", cli->tool->name);
 	const char *more;
@@ -98,10 +139,12 @@ static void command_words(const struct cli *cli, int argc, char **argv,
 		*c = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
 	more = getenv(name);
 	strv_add(ret, argv[0]);
-	if (more != NULL && strcmp(cli->command->name, "list") == 0)
-		str_split(ret, more, ' ');
+	if (more != NULL && strcmp(cli->command->name, "list") == 0 &&
+	    split_words(ret, more, err) < 0)
+		return error_wrap(err, "%s", name);
 	for (int i = 1; i < argc; i++)
 		strv_add(ret, argv[i]);
+	return 0;
 }
 
 static int run_command(struct cli *cli, int argc, char **argv)
@@ -110,7 +153,8 @@ static int run_command(struct cli *cli, int argc, char **argv)
 	auto_strv struct strv words = {0};
 	int code;
 
-	command_words(cli, argc, argv, &words);
+	if (command_words(cli, argc, argv, &words, &err) < 0)
+		return cli_error(cli, &err);
 	if (cli_parse(cli, (int)words.n, words.items, &err) < 0)
 		return usage_error(cli, &err);
 	if (cli_given(cli, &OPT_HELP)) {

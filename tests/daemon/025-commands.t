@@ -154,6 +154,12 @@ print(json.load(open(sys.argv[1]))["name"])' "$VC/info")" \
     cluster.example.com "and so is an info"
 is "$(m env GNT_NODE_LIST="--no-headers -o name" gnt-node list node2)" \
     node2.example.com "GNT_NODE_LIST has options for gnt-node list"
+is "$(m env GNT_NODE_LIST=' --no-headers  -o "name" -F "name == \"node2.example.com\""' \
+    gnt-node list)" node2.example.com "with quotes and blanks as in a shell"
+is "$(m env GNT_NODE_LIST= gnt-node list --no-headers -o name node2)" \
+    node2.example.com "also none"
+fails "a quote without an end" m env GNT_NODE_LIST="-o 'name" gnt-node list
+like "$out" 'GNT_NODE_LIST: A quote has no end' "is named"
 fails "an infinite number" m gnt-debug delay inf
 like "$out" "Invalid duration 'inf'" "is none"
 is "$(m gnt-node list node2 -o name --no-headers)" node2.example.com \
