@@ -45,29 +45,28 @@ static void epo_done(struct epo *e)
 
 /* --- which nodes --- */
 
-static json_t *arguments(const struct cli *cli)
-{
-	json_t *names = cli_args(cli, 0);
-
-	return names;
-}
-
-/* Names of nodes; none: all of them. */
+/* Names of nodes; none: all of them.  NULL with err, also when the groups have
+ * none, as no name would mean all. */
 static json_t *meant(struct cli *cli, struct error *err)
 {
 	auto_json json_t *rows = NULL, *names = json_array();
 
 	if (!cli_given(cli, &OPT_EPO_GROUPS))
-		return arguments(cli);
+		return cli_args(cli, 0);
 	rows = cli_call(
 		cli, "QueryGroups",
-		json_make("[o, [s], b]", arguments(cli), "node_list", 0), err);
+		json_make("[o, [s], b]", cli_args(cli, 0), "node_list", 0),
+		err);
 	if (rows == NULL)
 		return NULL;
 	for (size_t i = 0; i < json_array_size(rows); i++)
 		json_array_extend(names,
 				  json_array_get(json_array_get(rows, i), 0));
-	return steal(&names);
+	if (json_array_size(names) > 0)
+		return steal(&names);
+	error_set(err, ERR_PREREQ, ECODE_STATE,
+		  "There are no nodes in the groups that are meant");
+	return NULL;
 }
 
 /* The master's node is not waited for: it is up. */

@@ -76,6 +76,8 @@ is "$(paused)" "$own" "the pause that there was is there again"
 m gnt-cluster watcher pause 9d >/dev/null
 own=$(paused)
 m gnt-group add --node-parameters=oob_program=/etc/ganeti/oob empty >/dev/null 2>&1
+fails "a group without nodes" m gnt-cluster epo -f --groups empty
+like "$out" 'no nodes in the groups' "is not all of them"
 m gnt-group assign-nodes -f empty node3 >/dev/null 2>&1
 : >"$told"
 succeeds "a group goes off" m gnt-cluster epo -f --groups --power-delay=0 empty
