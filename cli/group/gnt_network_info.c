@@ -11,6 +11,7 @@
 #include "lib/json/json.h"
 
 #define MAP_WIDTH 64
+#define RESERVED_WIDTH 64
 
 /* The fields queried, in this order. */
 enum {
@@ -60,10 +61,28 @@ static void print_map(const char *map)
 		size_t n = size - at < MAP_WIDTH ? size - at : MAP_WIDTH;
 
 		/* The last line is filled up, as in Ganeti's. */
-		printf("    %5zu %-*.*s %zu\n", at, MAP_WIDTH, (int)n, map + at,
-		       at + MAP_WIDTH - 1);
+		printf("     %4zu %-*.*s %zu\n", at, MAP_WIDTH, (int)n,
+		       map + at, at + MAP_WIDTH - 1);
 	}
 	printf("         (X) used    (.) free\n");
+}
+
+/* As many of the words on each line as it has room for. */
+static void print_reserved(const char *text)
+{
+	auto_strv struct strv words = {0};
+	size_t used = 0;
+
+	printf("  externally reserved IPs:");
+	str_split(&words, text, ' ');
+	for (size_t i = 0; i < words.n; i++) {
+		size_t len = strlen(words.items[i]);
+		bool fits = used > 0 && used + 1 + len <= RESERVED_WIDTH;
+
+		printf("%s%s", fits ? " " : "\n    ", words.items[i]);
+		used = fits ? used + 1 + len : len;
+	}
+	printf("\n");
 }
 
 static void print_groups(const json_t *groups)
@@ -146,8 +165,7 @@ static int print_network(struct cli *cli, const json_t *row, struct error *err)
 	       size > 0 ? 100 * unused / size : 0);
 	print_map(map);
 	if (*text_at(row, EXTERNAL) != '\0')
-		printf("  externally reserved IPs:\n    %s\n",
-		       text_at(row, EXTERNAL));
+		print_reserved(text_at(row, EXTERNAL));
 	print_groups(json_array_get(row, GROUPS));
 	if (print_instances(cli, json_array_get(row, INSTANCES), uuid, err) < 0)
 		return -1;

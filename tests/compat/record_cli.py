@@ -378,6 +378,14 @@ CASES = {
     "cluster-modify-nothing-reserved": ("gnt-cluster modify --reserved-lvs=",
                                         {}),
     "master-failover-alias": ("gnt-cluster masterfailover x", {}),
+    "network-info": (
+        "gnt-network info",
+        {"QueryNetworks": [
+            ["net1", "10.0.0.0/18", None, None, None, None, 10059, 1,
+             "X" + "." * 10059, [], [],
+             ", ".join("10.0.0.%d" % i for i in range(5, 20)), 1, "uuid1"],
+            ["net2", "10.1.0.0/30", None, None, None, None, 2, 2, "X..X",
+             [], [], "10.1.0.0, 10.1.0.3", 1, "uuid2"]]}),
     "cluster-modify-options": (
         "gnt-cluster modify -B maxmem=1g,vcpus=2 -C 5 "
         "--enabled-hypervisors=kvm,fake -H kvm:acpi=false -N mode=routed "
