@@ -13,6 +13,7 @@
 #include "lib/json/json.h"
 
 #define TAGS_FILE_MAX (1024 * 1024)
+#define BLANKS " \t\r\v\f"
 
 /* What the master calls the kind of object of each tool. */
 static const char *tag_kind(const struct cli *cli)
@@ -56,6 +57,18 @@ static int list_tags(struct cli *cli, struct error *err)
 	return CLI_OK;
 }
 
+/* Without the blanks around it, where it stands. */
+static char *stripped(char *line)
+{
+	size_t n;
+
+	line += strspn(line, BLANKS);
+	n = strlen(line);
+	while (n > 0 && strchr(BLANKS, line[n - 1]) != NULL)
+		line[--n] = '\0';
+	return line;
+}
+
 static int tags_from_file(const char *path, struct strv *ret, struct error *err)
 {
 	bool standard = strcmp(path, "-") == 0;
@@ -66,9 +79,12 @@ static int tags_from_file(const char *path, struct strv *ret, struct error *err)
 	if (text == NULL)
 		return -1;
 	str_split(&lines, text, '\n');
-	for (size_t i = 0; i < lines.n; i++)
-		if (*lines.items[i] != '\0')
-			strv_add(ret, lines.items[i]);
+	for (size_t i = 0; i < lines.n; i++) {
+		const char *tag = stripped(lines.items[i]);
+
+		if (*tag != '\0')
+			strv_add(ret, tag);
+	}
 	return 0;
 }
 

@@ -36,6 +36,11 @@ succeeds "full reboot" m gnt-instance reboot -t full web1
 succeeds "tags can be set" m gnt-instance add-tags web1 prod eu:west
 is "$(m gnt-instance list-tags web1 | sort | tr '\n' ' ')" "eu:west prod " \
     "and read"
+printf '  from \r\n\n\ta-file\t\n' >"$(root node1)/etc/tags"
+succeeds "those in a file" m gnt-instance add-tags \
+    "--from=$(path_on node1 /etc/tags)" web1
+is "$(m gnt-instance list-tags web1 | sort | tr '\n' ' ')" \
+    "a-file eu:west from prod " "have no blanks around them"
 fails "but not bad ones" m gnt-instance add-tags web1 'a b'
 like "$out" "a b" "by name"
 
