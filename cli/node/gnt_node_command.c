@@ -142,26 +142,32 @@ static const char *name_of(const json_t *config, const char *kind,
 	return json_str(json_get(json_get(config, kind), uuid), "name", "");
 }
 
-/* The instance that has the disk, or NULL. */
-static const json_t *owner_of(const json_t *config, const char *disk)
+/* {disk's UUID: its instance}; to be freed. */
+static json_t *owners_of(const json_t *config)
 {
 	const json_t *all = json_get(config, "instances");
+	json_t *owners = json_object(), *inst;
 	const char *uuid;
-	json_t *inst;
 
-	json_object_foreach (json_unconst(all), uuid, inst)
-		if (json_array_has_str(json_get(inst, "disks"), disk))
-			return inst;
-	return NULL;
+	json_object_foreach (json_unconst(all), uuid, inst) {
+		const json_t *disks = json_get(inst, "disks");
+
+		for (size_t i = 0; i < json_array_size(disks); i++)
+			json_object_set(
+				owners,
+				json_string_value(json_array_get(disks, i)),
+				inst);
+	}
+	return owners;
 }
 
 /* A row if the disk has a minor on the node.  Its logical_id is [node, node,
  * port, minor, minor, secret]. */
-static void add_minor(const json_t *config, const json_t *disk,
-		      const char *node, json_t *rows)
+static void add_minor(const json_t *config, const json_t *owners,
+		      const json_t *disk, const char *node, json_t *rows)
 {
 	const json_t *id = json_get(disk, "logical_id");
-	const json_t *inst = owner_of(config, json_str(disk, "uuid", ""));
+	const json_t *inst = json_get(owners, json_str(disk, "uuid", ""));
 	bool primary = str_eq(json_str(inst, "primary_node", NULL), node);
 
 	for (size_t side = 0; side < 2; side++) {
@@ -241,16 +247,17 @@ static int list_drbd(struct cli *cli, struct error *err)
 					       CONFIG_MAX, err);
 	const char *node =
 		config == NULL ? NULL : find_node(config, cli->args[0], err);
-	auto_json json_t *rows = json_array();
+	auto_json json_t *rows = json_array(), *owners = NULL;
 	const char *uuid;
 	json_t *disk;
 
 	if (node == NULL)
 		return -1;
+	owners = owners_of(config);
 	json_object_foreach (json_unconst(json_get(config, "disks")), uuid,
 			     disk)
 		if (strcmp(json_str(disk, "dev_type", ""), "drbd") == 0)
-			add_minor(config, disk, node, rows);
+			add_minor(config, owners, disk, node, rows);
 	print_minors(cli, rows);
 	return CLI_OK;
 }
