@@ -234,12 +234,27 @@ static int64_t machine_mib(void)
 	return json_int(size, "base-memory", 0) / (1024 * 1024);
 }
 
+/* It goes from here to a node of another time: stopped, then accepted. */
+static void arrive(const json_t *before, const json_t *after)
+{
+	struct job j = {.instance = before};
+
+	task_spawn("info", sending_info_task, &j);
+	test_run_tasks();
+	cr_assert_not_null(j.info, "%s", err.text);
+	cr_assert_eq(run(stop_task, before), 0, "%s", err.text);
+	j.instance = after;
+	task_spawn("accept", accept_task, &j);
+	test_run_tasks();
+	cr_assert_eq(j.rc, 0, "%s", err.text);
+	free(j.info);
+}
+
 /* Both ends need the same hardware, whatever the balloon has taken. */
 Test(hv_kvm_start, a_ballooned_one_arrives_on_a_machine_of_full_size)
 {
 	json_t *instance;
 	auto_json json_t *notes = NULL;
-	struct job j;
 
 	own_paths();
 	instance = instance_of("{}");
@@ -248,19 +263,56 @@ Test(hv_kvm_start, a_ballooned_one_arrives_on_a_machine_of_full_size)
 	has(err.text, "was started with 64 MiB");
 	cr_expect_eq(balloon(instance, 40), 0, "%s", err.text);
 	cr_expect_eq(machine_mib(), 64);
-	j = (struct job){.instance = instance};
-	task_spawn("info", sending_info_task, &j);
-	test_run_tasks();
-	cr_assert_not_null(j.info, "%s", err.text);
-	cr_assert_eq(run(stop_task, instance), 0, "%s", err.text);
-
-	task_spawn("accept", accept_task, &j);
-	test_run_tasks();
-	cr_assert_eq(j.rc, 0, "%s", err.text);
+	arrive(instance, instance);
 	cr_expect_eq(machine_mib(), 64);
 	notes = kvm_read_notes(paths, "web1");
 	cr_expect_eq(json_int(notes, "memory", 0), 40);
-	free(j.info);
+	end(instance);
+}
+
+/* The command line of the process, with blanks between. */
+static char *line_of(void)
+{
+	auto_free char *file = xprintf("/proc/%d/cmdline",
+				       (int)kvm_running_pid(paths, "web1"));
+	size_t len = 0;
+	char *text = fs_read(file, 65536, &len, &err);
+
+	cr_assert_not_null(text, "%s", err.text);
+	for (size_t i = 0; i + 1 < len; i++)
+		if (text[i] == '\0')
+			text[i] = ' ';
+	return text;
+}
+
+/* What was changed since is for its next start. */
+Test(hv_kvm_start, a_changed_one_arrives_on_the_machine_that_it_has)
+{
+	json_t *instance;
+	auto_json json_t *changed = NULL;
+	auto_free char *line = NULL;
+	json_t *hv;
+
+	own_paths();
+	instance = instance_of("{\"cpu_mask\": \"0:0\", \"kvm_extra\": \"\", "
+			       "\"floppy_image_path\": \"\", "
+			       "\"reboot_behavior\": \"reboot\"}");
+	start(instance);
+	changed = json_deep_copy(instance);
+	json_set_int(json_object_get(changed, "beparams"), "vcpus", 1);
+	hv = json_object_get(changed, "hvparams");
+	json_set_str(hv, "cpu_mask", "0");
+	json_set_str(hv, "floppy_image_path", "/run/floppy");
+	json_set_str(hv, "kvm_extra", "-device pvpanic");
+	json_set_str(hv, "reboot_behavior", "exit");
+	json_set_str(hv, "keymap", "fr");
+	arrive(instance, changed);
+	line = line_of();
+	has(line, " -smp 2 ");
+	cr_expect_null(strstr(line, "if=floppy"));
+	cr_expect_null(strstr(line, "pvpanic"));
+	cr_expect_null(strstr(line, "-no-reboot"));
+	has(line, " -k fr");
 	end(instance);
 }
 

@@ -5,8 +5,8 @@
  * by QEMU, ctrl/<name>.qmp and ctrl/<name>.serial, sockets, and
  * conf/<name>.runtime, our notes of what it was started with: size (MiB that
  * its hardware has), memory (what the balloon leaves of it), vcpus, hvparams
- * (those that the guest sees), nics, places, taps ({id of a NIC: its device on
- * the host}), disks ({id: mark of the one that it was started or plugged
+ * (those that make the machine), nics, places, taps ({id of a NIC: its device
+ * on the host}), disks ({id: mark of the one that it was started or plugged
  * with}), uid (of the pool, or 0), confined. */
 #ifndef NODED_HV_KVM_HV_KVM_H
 #define NODED_HV_KVM_HV_KVM_H
@@ -79,6 +79,10 @@ int kvm_write_notes(const struct paths *p, const char *name,
 		    const json_t *notes, struct error *err);
 
 /* --- starting (hv_kvm_start.c) --- */
+
+/* Those of its parameters that make the machine, to be freed.  They stay as
+ * they are until it ends, also after a migration. */
+json_t *kvm_guest_params(const json_t *hvparams);
 
 /* Start QEMU and wait until it is in the background; tell it by its monitor
  * what must not be on a command line; write the notes. */

@@ -17,44 +17,48 @@
 /* How QEMU's names of types of machines end. */
 #define MACHINE_TYPE "-machine"
 
-/* Parameters that the guest can see must stay the same until it ends, also
- * after a migration. */
-static json_t *guest_params(const json_t *hvparams)
+/* Parameters that begin so are of this node, of the way to another one, or of
+ * those who look at the guest from outside; each host takes them as they are
+ * set when it starts the process. */
+static bool is_outside(const char *key)
 {
-	static const char *const keys[] = {
-		"acpi",
-		"cdrom_disk_type",
-		"cpu_cores",
-		"cpu_sockets",
-		"cpu_threads",
-		"cpu_type",
-		"disk_aio",
-		"disk_cache",
-		"disk_type",
-		"kvm_pci_reservations",
-		"machine_version",
-		"nic_type",
-		"scsi_controller_type",
-		"serial_console",
-		"soundhw",
-		"spice_bind",
-		"spice_use_vdagent",
-		"usb_devices",
-		"usb_mouse",
-		"use_guest_agent",
-		"vga",
-		"virtio_net_queues",
-		"vnc_bind_address",
-		"vnet_hdr",
+	static const char *const outside[] = {
+		"keymap",
+		"kvm_path",
+		"mem_path",
+		"migration_",
+		"security_",
+		"spice_image_compression",
+		"spice_ip_version",
+		"spice_jpeg_wan_compression",
+		"spice_password_file",
+		"spice_playback_compression",
+		"spice_streaming_video",
+		"spice_tls_ciphers",
+		"spice_use_tls",
+		"spice_zlib_glz_wan_compression",
+		"use_chroot",
+		"user_shutdown",
+		"vnc_password_file",
+		"vnc_tls",
+		"vnc_x509_",
 	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(outside); i++)
+		if (str_starts(key, outside[i]))
+			return true;
+	return false;
+}
+
+json_t *kvm_guest_params(const json_t *hvparams)
+{
 	json_t *seen = json_object();
+	const char *key;
+	json_t *value;
 
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-		json_t *value = json_object_get(hvparams, keys[i]);
-
-		if (value != NULL)
-			json_object_set(seen, keys[i], value);
-	}
+	json_object_foreach (json_unconst(hvparams), key, value)
+		if (!is_outside(key))
+			json_object_set(seen, key, value);
 	return seen;
 }
 
@@ -94,7 +98,7 @@ static int note_start(const struct paths *p, const json_t *instance,
 		"memory", (json_int_t)start->memory, "vcpus",
 		(json_int_t)json_int(json_get(instance, "beparams"), "vcpus",
 				     1),
-		"hvparams", guest_params(json_get(instance, "hvparams")),
+		"hvparams", kvm_guest_params(json_get(instance, "hvparams")),
 		"places", start->places);
 	json_t *nics = json_object_get(instance, "nics");
 
