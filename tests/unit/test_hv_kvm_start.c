@@ -13,6 +13,8 @@
 #define QEMU "/usr/bin/qemu-system-x86_64"
 #define NIC_UUID "11111111-2222-4333-8444-555555555555"
 #define NIC2_UUID "21111111-2222-4333-8444-555555555555"
+#define DISK_UUID "31111111-2222-4333-8444-555555555555"
+#define RUN_FOLDER "/var/run/ganeti/kvm-hypervisor"
 
 TestSuite(hv_kvm_start, .init = test_loop_start, .fini = test_loop_stop,
 	  .timeout = 120);
@@ -58,6 +60,8 @@ static json_t *instance_of(const char *hv_text)
 struct job {
 	const json_t *instance;
 	const struct hv_plug *plug;
+	const struct hv_disk *disks;
+	size_t n_disks;
 	const char *command;
 	json_t *arguments, *reply;
 	int64_t memory;
@@ -90,8 +94,8 @@ static void accept_task(void *arg)
 {
 	struct job *j = arg;
 
-	j->rc = hv_kvm.accept(paths, j->instance, NULL, 0, j->info, "192.0.2.1",
-			      &err);
+	j->rc = hv_kvm.accept(paths, j->instance, j->disks, j->n_disks, j->info,
+			      "192.0.2.1", &err);
 }
 
 static void sending_info_task(void *arg)
@@ -313,6 +317,204 @@ Test(hv_kvm_start, a_changed_one_arrives_on_the_machine_that_it_has)
 	cr_expect_null(strstr(line, "pvpanic"));
 	cr_expect_null(strstr(line, "-no-reboot"));
 	has(line, " -k fr");
+	end(instance);
+}
+
+/* --- started by Ganeti --- */
+
+/* The options that make the machine of the command line that Ganeti notes. */
+#define GANETI_MACHINE                                                         \
+	"-name", "web1", "-m", "64", "-smp", "2,cores=2", "-pidfile",          \
+		RUN_FOLDER "/pid/web1", "-device", "virtio-balloon",           \
+		"-daemonize", "-machine", "pc", "-monitor",                    \
+		"unix:" RUN_FOLDER "/ctrl/web1.monitor,server,nowait",         \
+		"-serial",                                                     \
+		"unix:" RUN_FOLDER "/ctrl/web1.serial,server,nowait", "-usb",  \
+		"-usbdevice", "tablet", "-display", "none", "-uuid", NIC_UUID
+#define GANETI_NIC "nic-11111111-2222-4333"
+#define GANETI_DISK "disk-31111111-2222-4333"
+
+static void write_to(const char *file, const char *text)
+{
+	cr_assert_eq(fs_write_atomic(file, text, strlen(text), 0600, &err), 0,
+		     "%s", err.text);
+}
+
+static json_t *placed(json_t *device, const char *driver, const char *id,
+		      const char *slot)
+{
+	json_object_set_new(device, "hvinfo",
+			    json_make("{s:s, s:s, s:s, s:s}", "driver", driver,
+				      "id", id, "bus", "pci.0", "addr", slot));
+	return device;
+}
+
+/* Run it as Ganeti does, with its notes and the file about its NIC; a disk of
+ * this type. */
+static void start_ganetis(const json_t *instance, const char *disk_type)
+{
+	static const char *const words[] = {QEMU, GANETI_MACHINE};
+	auto_json json_t *command = json_array();
+	auto_json json_t *hv =
+		json_overlay(json_get(instance, "hvparams"), NULL);
+	auto_json json_t *list = NULL;
+	auto_free char *text = NULL, *line = NULL, *printed = NULL;
+	auto_strv struct strv argv = {0};
+
+	cr_assert_eq(kvm_make_folders(paths, &err), 0, "%s", err.text);
+	cr_assert_eq(fs_mkdirs(RUN_FOLDER "/nic/web1", 0755, &err), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		json_array_append_new(command, str_eq(words[i], "64")
+						       ? json_integer(64)
+						       : json_string(words[i]));
+		strv_add(&argv, words[i]);
+	}
+	json_set_str(hv, "disk_type", disk_type);
+	json_set_str(hv, "boot_order", "disk");
+	list = json_make("[O, [o], O, [[o, s, n]]]", command,
+			 placed(nic_of(NIC_UUID, "aa:00:00:00:00:01"),
+				"virtio-net-pci", GANETI_NIC, "0xd"),
+			 hv,
+			 placed(json_make("{s:s, s:s}", "uuid", DISK_UUID,
+					  "dev_type", "file"),
+				"virtio-blk-pci", GANETI_DISK, "0xc"),
+			 "/run/disk");
+	text = json_text(list);
+	write_to(RUN_FOLDER "/conf/web1.runtime", text);
+	write_to(RUN_FOLDER "/nic/web1/0", "tap7");
+	write_to("/run/disk", "0123456789abcdef");
+	line = strv_join(&argv, " ");
+	free(text);
+	text = xprintf(
+		"ip link set lo up; exec %s -S "
+		"-netdev type=tap,id=" GANETI_NIC
+		",ifname=tap7,script=no,downscript=no -device virtio-net-pci,"
+		"id=" GANETI_NIC ",bus=pci.0,addr=0xd,netdev=" GANETI_NIC
+		",mac=aa:00:00:00:00:01 "
+		"-qmp unix:" RUN_FOLDER "/ctrl/web1.qmp,server,nowait "
+		"-boot c -device virtio-blk-pci,id=" GANETI_DISK
+		",bus=pci.0,addr=0xc,drive=" GANETI_DISK
+		" -drive file=/run/disk,format=raw,if=none,aio=threads,"
+		"id=" GANETI_DISK ",auto-read-only=off 2>&1",
+		line);
+	printed = PRINTED("/bin/sh", "-c", text);
+	cr_assert_neq(kvm_running_pid(paths, "web1"), 0, "%s", printed);
+}
+
+static void look_task_of(void *arg)
+{
+	struct job *j = arg;
+	struct hv_info info = {0};
+
+	j->rc = hv_kvm.info(paths, "web1", NULL, &info, &err);
+	j->memory = info.memory;
+	cr_expect_eq(info.vcpus, 2);
+}
+
+static int64_t memory_of(void)
+{
+	struct job j = {.rc = 0};
+
+	task_spawn("look", look_task_of, &j);
+	test_run_tasks();
+	cr_assert_eq(j.rc, 1, "%s", err.text);
+	return j.memory;
+}
+
+Test(hv_kvm_start, one_that_ganeti_has_started_is_known)
+{
+	json_t *instance;
+	auto_json json_t *second = nic_of(NIC2_UUID, "aa:00:00:00:00:02");
+	auto_json json_t *notes = NULL;
+
+	own_paths();
+	instance = instance_of("{}");
+	start_ganetis(instance, "paravirtual");
+	cr_expect_eq(memory_of(), 64);
+	cr_expect_eq(balloon(instance, 65), -1);
+	has(err.text, "was started with 64 MiB");
+	cr_expect_eq(balloon(instance, 40), 0, "%s", err.text);
+	plug(instance, PLUG_ADD, second, 1);
+	notes = kvm_read_notes(paths, "web1");
+	cr_expect_eq(json_int(notes, "memory", 0), 40);
+	cr_expect_eq(json_int(json_get(notes, "places"), GANETI_NIC, 0), 0xd);
+	cr_expect_eq(json_array_size(json_get(notes, "nics")), 2);
+	cr_expect_str_eq(json_str(json_get(notes, "taps"), GANETI_NIC, ""),
+			 "tap7");
+	end(instance);
+	cr_expect_not(fs_exists(RUN_FOLDER "/conf/web1.runtime"));
+}
+
+/* Wait until the answer's status is another one, and return it, to be freed. */
+static char *status_after(const char *question, const char *first)
+{
+	char *status = xstrdup(first);
+
+	for (int i = 0;
+	     i < 2000 && (str_eq(status, first) || str_eq(status, "setup"));
+	     i++) {
+		auto_json json_t *reply = ask(question, NULL);
+
+		free(status);
+		status = xstrdup(json_str(reply, "status", ""));
+	}
+	return status;
+}
+
+/* A real transfer, by way of a file: QEMU would end if the machine that takes
+ * it were another one. */
+Test(hv_kvm_start, one_that_ganeti_has_started_migrates_to_the_same_machine)
+{
+	json_t *instance;
+	auto_json json_t *disk =
+		json_make("{s:s, s:s}", "uuid", DISK_UUID, "dev_type", "file");
+	const struct hv_disk disks[] = {{disk, mem_unconst("/run/disk")}};
+	auto_json json_t *notes = NULL;
+	auto_free char *sent = NULL, *came = NULL, *printed = NULL;
+	struct job j = {.disks = disks, .n_disks = 1};
+
+	own_paths();
+	instance = instance_of("{\"kernel_args\": \"ro\"}");
+	start_ganetis(instance, "paravirtual");
+	j.instance = instance;
+	task_spawn("info", sending_info_task, &j);
+	test_run_tasks();
+	cr_assert_not_null(j.info, "%s", err.text);
+	json_decref(ask("migrate",
+			json_make("{s:s}", "uri", "exec:cat > /run/state")));
+	sent = status_after("query-migrate", "active");
+	cr_assert_str_eq(sent, "completed");
+	cr_assert_eq(run(stop_task, instance), 0, "%s", err.text);
+
+	task_spawn("accept", accept_task, &j);
+	test_run_tasks();
+	cr_assert_eq(j.rc, 0, "%s", err.text);
+	printed = PRINTED("/bin/bash", "-c",
+			  "cat /run/state > /dev/tcp/192.0.2.1/8102");
+	came = status_after("query-status", "inmigrate");
+	cr_expect(str_eq(came, "prelaunch") || str_eq(came, "paused"), "%s",
+		  came);
+	notes = kvm_read_notes(paths, "web1");
+	cr_expect(kvm_is_ganetis(notes));
+	cr_expect_eq(memory_of(), 64);
+	free(j.info);
+	end(instance);
+}
+
+Test(hv_kvm_start, a_machine_that_cannot_be_made_again_stays)
+{
+	json_t *instance;
+	struct job j = {.rc = 0};
+
+	own_paths();
+	instance = instance_of("{}");
+	start_ganetis(instance, "ide");
+	j.instance = instance;
+	task_spawn("info", sending_info_task, &j);
+	test_run_tasks();
+	cr_assert_null(j.info);
+	has(err.text, "was started by Ganeti");
+	has(err.text, "stop and start it");
 	end(instance);
 }
 

@@ -10,6 +10,8 @@
 #include "lib/base/fs.h"
 #include "lib/json/json.h"
 
+#define MIB (1024 * 1024)
+
 /* --- looking --- */
 
 static json_t *kvm_node_info(const struct paths *p, const json_t *hvparams,
@@ -65,9 +67,23 @@ static int kvm_list(const struct paths *p, const json_t *hvparams,
 	return 0;
 }
 
-static int kvm_info(const struct paths *p, const char *name,
-		    const json_t *hvparams, struct hv_info *ret,
-		    struct error *err)
+/* MiB.  Ganeti does not note what the balloon has taken. */
+static WAITS int64_t memory_of(const struct paths *p, const char *name,
+			       const json_t *notes)
+{
+	int64_t noted = json_int(notes, "memory", 0);
+	auto_json json_t *balloon = NULL;
+	struct error ignored;
+
+	if (!kvm_is_ganetis(notes))
+		return noted;
+	balloon = kvm_monitor(p, name, "query-balloon", NULL, &ignored);
+	return json_int(balloon, "actual", noted * MIB) / MIB;
+}
+
+static WAITS int kvm_info(const struct paths *p, const char *name,
+			  const json_t *hvparams, struct hv_info *ret,
+			  struct error *err)
 {
 	pid_t pid = kvm_running_pid(p, name);
 	auto_json json_t *notes = NULL;
@@ -81,7 +97,7 @@ static int kvm_info(const struct paths *p, const char *name,
 	kvm_events_trim(p, name);
 	notes = kvm_read_notes(p, name);
 	*ret = (struct hv_info){
-		.memory = json_int(notes, "memory", 0),
+		.memory = memory_of(p, name, notes),
 		.vcpus = json_int(notes, "vcpus", 0),
 		.time = kvm_cpu_seconds(pid),
 	};

@@ -7,7 +7,8 @@
  * its hardware has), memory (what the balloon leaves of it), vcpus, hvparams
  * (those that make the machine), nics, places, taps ({id of a NIC: its device
  * on the host}), disks ({id: mark of the one that it was started or plugged
- * with}), uid (of the pool, or 0), confined. */
+ * with}), uid (of the pool, or 0), confined; of one that Ganeti has started
+ * also command (hv_kvm_ganeti.c). */
 #ifndef NODED_HV_KVM_HV_KVM_H
 #define NODED_HV_KVM_HV_KVM_H
 
@@ -24,7 +25,8 @@ struct kvm_start {
 	int64_t size;	/* MiB that the machine has */
 	int64_t memory; /* of these, MiB that the guest gets first */
 	bool paused;
-	const char *incoming; /* "tcp:address:port" to wait for a migration */
+	const char *incoming;  /* "tcp:address:port" to wait for a migration */
+	const json_t *command; /* that Ganeti has made it by; NULL: ours */
 	json_t *places; /* of its devices, see hv_kvm_devices.h; added to */
 	const struct kvm_taps *taps;	     /* NULL: closed networks */
 	const char *run_as;		     /* the user; NULL: the daemon's */
@@ -73,10 +75,21 @@ WAITS int kvm_orders(const struct paths *p, const char *name,
 		     const struct qmp_step *steps, size_t n, struct error *err);
 
 /* The notes of a running instance, to be freed (NULL: there are none, or they
- * cannot be read). */
+ * cannot be read).  Those of Ganeti are made ours. */
 json_t *kvm_read_notes(const struct paths *p, const char *name);
 int kvm_write_notes(const struct paths *p, const char *name,
 		    const json_t *notes, struct error *err);
+
+/* --- those that Ganeti has started (hv_kvm_ganeti.c) --- */
+
+/* Our notes from its list, to be freed.  How much memory the balloon has taken
+ * is not among them. */
+json_t *kvm_ganeti_notes(const struct paths *p, const char *name,
+			 const json_t *list);
+bool kvm_is_ganetis(const json_t *notes);
+/* -1 with err if the machine cannot be made again on another node. */
+int kvm_ganeti_check_move(const char *name, const json_t *notes,
+			  struct error *err);
 
 /* --- starting (hv_kvm_start.c) --- */
 

@@ -307,56 +307,99 @@ static void add_extra(struct strv *argv, const char *extra)
 			strv_add(argv, words.items[i]);
 }
 
+/* What comes before disks and NICs. */
+static int add_front(const struct paths *p, struct strv *argv,
+		     const json_t *instance, const json_t *hv, int64_t size,
+		     struct error *err)
+{
+	const char *name = json_str(instance, "name", "");
+	auto_free char *memory = xprintf("%jd", (intmax_t)size);
+	auto_free char *quoted_name = kvm_quoted(name);
+
+	kvm_add(argv, "-name", quoted_name);
+	kvm_add(argv, "-nodefaults", NULL);
+	kvm_add(argv, "-no-user-config", NULL);
+	kvm_add(argv, "-daemonize", NULL);
+	kvm_add(argv, "-m", memory);
+	kvm_add(argv, "-device", "virtio-balloon-pci");
+	add_machine(argv, hv);
+	add_cpus(argv, instance, hv);
+	add_sockets(p, argv, name, hv);
+	if (kvm_add_display(p, argv, instance, hv, err) < 0)
+		return -1;
+	add_kernel(argv, hv);
+	if (kvm_is_scsi(hv)) {
+		auto_free char *controller =
+			xprintf("%s,id=scsi",
+				json_str(hv, "scsi_controller_type", "lsi"));
+
+		kvm_add(argv, "-device", controller);
+	}
+	return 0;
+}
+
+/* In its place: what Ganeti has made the machine by.  The monitor for us, the
+ * keyboard, and that there is no NIC it only added to it. */
+static void add_command(const struct paths *p, struct strv *argv,
+			const json_t *instance, const json_t *hv,
+			const json_t *command)
+{
+	auto_free char *qmp =
+		kvm_file(p, "ctrl", json_str(instance, "name", ""), ".qmp");
+	auto_free char *quoted = kvm_quoted(qmp);
+	auto_free char *monitor = xprintf("unix:%s,server=on,wait=off", quoted);
+	const char *keymap = json_str(hv, "keymap", "");
+
+	json_to_strv(command, argv);
+	kvm_add(argv, "-qmp", monitor);
+	if (*keymap != '\0')
+		kvm_add(argv, "-k", keymap);
+	if (json_array_size(json_get(instance, "nics")) == 0)
+		kvm_add(argv, "-net", "none");
+}
+
+/* After the devices that can be plugged, so that their slots do not change. */
+static int add_back(const struct paths *p, struct strv *argv,
+		    const json_t *instance, const json_t *hv, json_t *places,
+		    struct error *err)
+{
+	if (add_media(argv, hv, places, err) < 0)
+		return -1;
+	kvm_add_sound(argv, hv);
+	add_more(p, argv, instance, hv);
+	return 0;
+}
+
 int kvm_args(const struct paths *p, const json_t *instance,
 	     const struct hv_disk *disks, size_t n_disks,
 	     const struct kvm_start *start, struct strv *ret_argv,
 	     struct error *err)
 {
 	const json_t *hv = json_get(instance, "hvparams");
-	const char *name = json_str(instance, "name", "");
-	auto_free char *memory = xprintf("%jd", (intmax_t)start->size);
-	auto_free char *quoted_name = kvm_quoted(name);
+	bool ours = start->command == NULL;
 
 	if (kvm_check_params(hv, err) < 0)
 		return -1;
 	strv_add(ret_argv, json_str(hv, "kvm_path", KVM_DEFAULT_PROGRAM));
-	kvm_add(ret_argv, "-name", quoted_name);
-	kvm_add(ret_argv, "-nodefaults", NULL);
-	kvm_add(ret_argv, "-no-user-config", NULL);
-	kvm_add(ret_argv, "-daemonize", NULL);
-	kvm_add(ret_argv, "-m", memory);
-	kvm_add(ret_argv, "-device", "virtio-balloon-pci");
-	add_machine(ret_argv, hv);
-	add_cpus(ret_argv, instance, hv);
-	add_sockets(p, ret_argv, name, hv);
-	if (kvm_add_display(p, ret_argv, instance, hv, err) < 0)
+	if (!ours)
+		add_command(p, ret_argv, instance, hv, start->command);
+	else if (add_front(p, ret_argv, instance, hv, start->size, err) < 0)
 		return -1;
-	add_kernel(ret_argv, hv);
-	if (kvm_is_scsi(hv)) {
-		auto_free char *controller =
-			xprintf("%s,id=scsi",
-				json_str(hv, "scsi_controller_type", "lsi"));
-
-		kvm_add(ret_argv, "-device", controller);
-	}
 	for (size_t i = 0; i < n_disks; i++)
 		if (add_disk(p, ret_argv, hv, &disks[i], i, start->places,
 			     err) < 0)
 			return -1;
 	if (add_nics(ret_argv, hv, json_get(instance, "nics"), start, err) < 0)
 		return -1;
-	/* After the devices that can be plugged, so that their slots do not
-	 * change. */
-	if (add_media(ret_argv, hv, start->places, err) < 0)
+	if (ours && add_back(p, ret_argv, instance, hv, start->places, err) < 0)
 		return -1;
-	kvm_add_sound(ret_argv, hv);
-	add_more(p, ret_argv, instance, hv);
 	kvm_add_events(p, ret_argv, instance, kvm_quoted);
 	kvm_add_confinement(p, ret_argv, instance, start);
 	if (start->paused)
 		kvm_add(ret_argv, "-S", NULL);
 	if (start->incoming != NULL)
 		kvm_add(ret_argv, "-incoming", "defer");
-	add_extra(ret_argv, json_str(hv, "kvm_extra", ""));
+	if (ours)
+		add_extra(ret_argv, json_str(hv, "kvm_extra", ""));
 	return 0;
 }

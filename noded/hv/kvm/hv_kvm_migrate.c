@@ -40,6 +40,8 @@ char *kvm_migration_info(const struct paths *p, const json_t *instance,
 			  "Instance %s does not run here", name);
 		return NULL;
 	}
+	if (kvm_ganeti_check_move(name, notes, err) < 0)
+		return NULL;
 	return json_text(notes);
 }
 
@@ -88,11 +90,22 @@ static size_t known_disks(const struct hv_disk *disks, size_t n,
 	return n_known;
 }
 
+/* What the source says of the machine, also one that is Ganeti's. */
+static json_t *read_info(const struct paths *p, const char *name,
+			 const char *info, struct error *err)
+{
+	auto_json json_t *notes = json_parse(info, strlen(info), err);
+
+	return json_is_array(notes) ? kvm_ganeti_notes(p, name, notes)
+				    : steal(&notes);
+}
+
 int kvm_accept(const struct paths *p, const json_t *instance,
 	       const struct hv_disk *disks, size_t n_disks, const char *info,
 	       const char *target, struct error *err)
 {
-	auto_json json_t *notes = json_parse(info, strlen(info), err);
+	const char *name = json_str(instance, "name", "");
+	auto_json json_t *notes = read_info(p, name, info, err);
 	auto_free char *uri = kvm_migration_uri(instance, target);
 	auto_free struct hv_disk *known =
 		xcalloc(n_disks + 1, sizeof(struct hv_disk));
@@ -105,6 +118,7 @@ int kvm_accept(const struct paths *p, const json_t *instance,
 		.size = json_int(notes, "size", 0),
 		.memory = json_int(notes, "memory", 0),
 		.incoming = uri,
+		.command = json_get(notes, "command"),
 		.places = places,
 	};
 
@@ -112,7 +126,9 @@ int kvm_accept(const struct paths *p, const json_t *instance,
 		return error_set(err, ERR_HYPERVISOR, NULL,
 				 "Invalid migration information for instance "
 				 "%s",
-				 json_str(instance, "name", ""));
+				 name);
+	if (kvm_ganeti_check_move(name, notes, err) < 0)
+		return -1;
 	n_disks = known_disks(disks, n_disks, start.places, known);
 	return kvm_launch(p, running, known, n_disks, &start, err);
 }

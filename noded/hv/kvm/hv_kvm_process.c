@@ -85,8 +85,13 @@ json_t *kvm_read_notes(const struct paths *p, const char *name)
 {
 	auto_free char *file = kvm_file(p, "conf", name, ".runtime");
 	struct error err;
+	json_t *notes = json_read_file(file, SMALL_FILE_MAX, &err), *ours;
 
-	return json_read_file(file, SMALL_FILE_MAX, &err);
+	if (!json_is_array(notes))
+		return notes;
+	ours = kvm_ganeti_notes(p, name, notes);
+	json_decref(notes);
+	return ours;
 }
 
 int kvm_write_notes(const struct paths *p, const char *name,
@@ -104,6 +109,7 @@ void kvm_cleanup(const struct paths *p, const char *name)
 		{"pid", ""},
 		{"ctrl", ".qmp"},
 		{"ctrl", ".monitor"},
+		{"ctrl", ".kvmd"}, /* Ganeti's */
 		{"ctrl", ".serial"},
 		{"ctrl", ".qga"},
 		{"ctrl", ".events.in"},
@@ -120,6 +126,11 @@ void kvm_cleanup(const struct paths *p, const char *name)
 	kvm_net_down(json_get(notes, "nics"), notes);
 	kvm_user_release(p, name, json_int(notes, "uid", 0));
 	kvm_remove_keys(p, name);
+	if (kvm_is_ganetis(notes)) { /* who it ran as */
+		auto_free char *file = kvm_file(p, "uid", name, "");
+
+		fs_remove(file, &err);
+	}
 	kvm_remove_chroot(p, name);
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		auto_free char *file =

@@ -106,6 +106,8 @@ static int note_start(const struct paths *p, const json_t *instance,
 	json_set_int(notes, "uid", uid);
 	json_set_bool(notes, "confined",
 		      kvm_is_confined(json_get(instance, "hvparams")));
+	if (start->command != NULL)
+		json_object_set(notes, "command", json_unconst(start->command));
 	note_taps(notes, nics, start->taps);
 	json_object_set_new(notes, "nics",
 			    nics == NULL ? json_array() : json_incref(nics));
