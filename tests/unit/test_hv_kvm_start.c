@@ -83,6 +83,13 @@ static void stop_task(void *arg)
 	j->rc = hv_kvm.stop(paths, j->instance, true, false, &err);
 }
 
+static void reboot_task(void *arg)
+{
+	struct job *j = arg;
+
+	j->rc = hv_kvm.reboot(paths, j->instance, &err);
+}
+
 static void balloon_task(void *arg)
 {
 	struct job *j = arg;
@@ -217,6 +224,25 @@ Test(hv_kvm_start, without_its_bridge_it_does_not_start)
 	has(err.text, "Failed to start instance web1: Cannot connect NIC 0");
 	cr_expect_not(
 		fs_exists("/run/ganeti/kvm-hypervisor/conf/web1.runtime"));
+	end(instance);
+}
+
+/* The actions stand as they were: it would end if its user did it. */
+Test(hv_kvm_start, a_reboot_is_one_also_where_its_user_ends_it_by_one)
+{
+	json_t *instance;
+
+	own_paths();
+	instance = instance_of("{\"reboot_behavior\": \"exit\"}");
+	start(instance);
+	for (int i = 0; i < 3; i++) {
+		cr_expect_eq(run(reboot_task, instance), 0, "%s", err.text);
+		json_decref(ask("query-status", NULL));
+	}
+	json_decref(ask("system_reset", NULL));
+	for (int i = 0; i < 1000 && kvm_running_pid(paths, "web1") != 0; i++)
+		usleep(10000);
+	cr_expect_eq(kvm_running_pid(paths, "web1"), 0);
 	end(instance);
 }
 

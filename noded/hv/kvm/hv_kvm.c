@@ -7,8 +7,10 @@
 
 #include <string.h>
 
+#include "lib/base/array.h"
 #include "lib/base/fs.h"
 #include "lib/json/json.h"
+#include "noded/hv/kvm/qmp.h"
 
 #define MIB (1024 * 1024)
 
@@ -124,11 +126,26 @@ static WAITS int kvm_stop(const struct paths *p, const json_t *instance,
 	return kvm_order(p, name, "system_powerdown", NULL, err);
 }
 
+/* With reboot_behavior "exit" it ends where its user reboots it, which would
+ * hold for our order, too. */
 static WAITS int kvm_reboot(const struct paths *p, const json_t *instance,
 			    struct error *err)
 {
-	return kvm_order(p, json_str(instance, "name", ""), "system_reset",
-			 NULL, err);
+	const char *name = json_str(instance, "name", "");
+	auto_json json_t *notes = kvm_read_notes(p, name);
+	const char *behavior =
+		json_str(json_get(notes, "hvparams"), "reboot_behavior",
+			 json_str(json_get(instance, "hvparams"),
+				  "reboot_behavior", ""));
+	auto_json json_t *begin = json_make("{s:s}", "reboot", "reset");
+	auto_json json_t *end = json_make("{s:s}", "reboot", "shutdown");
+	const struct qmp_step steps[] = {{"set-action", begin, -1},
+					 {"system_reset", NULL, -1},
+					 {"set-action", end, -1}};
+
+	if (str_eq(behavior, "exit"))
+		return kvm_orders(p, name, steps, ARRAY_SIZE(steps), err);
+	return kvm_order(p, name, "system_reset", NULL, err);
 }
 
 const struct hv_class hv_kvm = {
