@@ -346,6 +346,32 @@ Test(hv_kvm_start, a_changed_one_arrives_on_the_machine_that_it_has)
 	end(instance);
 }
 
+/* Both wait for the monitor with the notes as they were. */
+Test(hv_kvm_start, ballooning_and_hotplug_leave_each_others_notes_alone)
+{
+	json_t *instance;
+	auto_json json_t *second = nic_of(NIC2_UUID, "aa:00:00:00:00:02");
+	auto_json json_t *notes = NULL;
+	const struct hv_plug what = {
+		.action = PLUG_ADD, .device = second, .seq = 1};
+	struct job plugged = {.plug = &what}, ballooned = {.memory = 40};
+
+	own_paths();
+	instance = instance_of("{}");
+	start(instance);
+	plugged.instance = ballooned.instance = instance;
+	task_spawn("plug", plug_task, &plugged);
+	task_spawn("balloon", balloon_task, &ballooned);
+	test_run_tasks();
+	cr_expect_eq(plugged.rc, 0, "%s", err.text);
+	cr_expect_eq(ballooned.rc, 0, "%s", err.text);
+	notes = kvm_read_notes(paths, "web1");
+	cr_expect_eq(json_int(notes, "memory", 0), 40);
+	cr_expect_eq(json_array_size(json_get(notes, "nics")), 2);
+	cr_expect_eq(json_object_size(json_get(notes, "taps")), 2);
+	end(instance);
+}
+
 /* --- started by Ganeti --- */
 
 /* The options that make the machine of the command line that Ganeti notes. */

@@ -79,6 +79,10 @@ WAITS int kvm_orders(const struct paths *p, const char *name,
 json_t *kvm_read_notes(const struct paths *p, const char *name);
 int kvm_write_notes(const struct paths *p, const char *name,
 		    const json_t *notes, struct error *err);
+/* Set these members of the notes.  The others stay as they are by now: who has
+ * waited since it read them may not write them all. */
+int kvm_note(const struct paths *p, const char *name, const json_t *members,
+	     struct error *err);
 
 /* --- those that Ganeti has started (hv_kvm_ganeti.c) --- */
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "lib/json/json.h"
 #include "noded/hv/kvm/hv_kvm.h"
 #include "noded/hv/kvm/hv_kvm_devices.h"
@@ -279,13 +280,20 @@ static void note_disk(const struct plugging *g)
 
 static int take_note(const struct plugging *g, struct error *err)
 {
+	static const char *const ours[] = {"nics", "disks", "places", "taps",
+					   "tap_indexes"};
+	auto_json json_t *changed = json_object();
+
 	if (g->plug->is_disk)
 		note_disk(g);
 	else
 		note_nic(g);
 	if (g->plug->action == PLUG_REMOVE)
 		json_object_del(g->places, g->id);
-	return kvm_write_notes(g->p, g->name, g->notes, err);
+	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
+		json_object_set(changed, ours[i],
+				json_object_get(g->notes, ours[i]));
+	return kvm_note(g->p, g->name, changed, err);
 }
 
 /* --- the class's functions --- */

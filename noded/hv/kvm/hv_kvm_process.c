@@ -103,6 +103,19 @@ int kvm_write_notes(const struct paths *p, const char *name,
 	return fs_write_atomic(file, text, strlen(text), 0640, err);
 }
 
+int kvm_note(const struct paths *p, const char *name, const json_t *members,
+	     struct error *err)
+{
+	auto_json json_t *notes = kvm_read_notes(p, name);
+
+	if (notes == NULL)
+		return error_set(err, ERR_HYPERVISOR, NULL,
+				 "There are no notes of instance %s any more",
+				 name);
+	json_object_update(notes, json_unconst(members));
+	return kvm_write_notes(p, name, notes, err);
+}
+
 void kvm_cleanup(const struct paths *p, const char *name)
 {
 	static const char *const files[][2] = {

@@ -292,6 +292,7 @@ int kvm_balloon(const struct paths *p, const json_t *instance, int64_t memory,
 {
 	const char *name = json_str(instance, "name", "");
 	auto_json json_t *notes = kvm_read_notes(p, name);
+	auto_json json_t *changed = NULL;
 	int64_t size = json_int(notes, "size", 0);
 
 	if (memory > size)
@@ -305,8 +306,8 @@ int kvm_balloon(const struct paths *p, const json_t *instance, int64_t memory,
 				(json_int_t)memory * 1024 * 1024),
 		      err) < 0)
 		return -1;
-	json_set_int(notes, "memory", memory);
-	return kvm_write_notes(p, name, notes, err);
+	changed = json_make("{s:I}", "memory", (json_int_t)memory);
+	return kvm_note(p, name, changed, err);
 }
 
 /* The machine always gets the memory that it may ever have, so that it can
