@@ -372,6 +372,31 @@ Test(hv_kvm_start, ballooning_and_hotplug_leave_each_others_notes_alone)
 	end(instance);
 }
 
+/* As the one that migrates has it, whatever is the rule for new ones. */
+Test(hv_kvm_start, the_graphics_card_stays)
+{
+	json_t *instance;
+	auto_json json_t *notes = NULL;
+	auto_free char *first = NULL, *last = NULL;
+	json_t *hv;
+
+	own_paths();
+	instance = instance_of("{\"vga\": \"\"}");
+	start(instance);
+	first = line_of();
+	has(first, " -display none -vga std ");
+	/* An old version's: without a card, and not noted. */
+	notes = kvm_read_notes(paths, "web1");
+	hv = json_object_get(notes, "hvparams");
+	cr_expect_str_eq(json_str(hv, "vga", ""), "std");
+	json_set_str(hv, "vga", "");
+	cr_assert_eq(kvm_write_notes(paths, "web1", notes, &err), 0);
+	arrive(instance, instance);
+	last = line_of();
+	has(last, " -vga none ");
+	end(instance);
+}
+
 /* --- started by Ganeti --- */
 
 /* The options that make the machine of the command line that Ganeti notes. */

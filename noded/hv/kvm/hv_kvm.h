@@ -201,6 +201,13 @@ int kvm_add_display(const struct paths *p, struct strv *argv,
 		    const json_t *instance, const json_t *hv,
 		    struct error *err);
 
+/* The graphics card, as -vga names it: the parameter, or what goes with the
+ * viewer.  It is noted as the parameter vga. */
+const char *kvm_card(const json_t *instance, const json_t *hv);
+/* The card of one that was started by a version that did not note it, nor gave
+ * it one without a viewer. */
+const char *kvm_unnoted_card(const json_t *instance, const json_t *hv);
+
 /* Add the commands that set passwords, {execute, arguments}; the passwords are
  * read from their files here. */
 int kvm_display_orders(const json_t *instance, const json_t *hv, json_t *orders,

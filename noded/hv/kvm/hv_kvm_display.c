@@ -249,13 +249,26 @@ static void add_mouse(struct strv *argv, const char *mouse, bool has_vnc)
 		strcmp(mouse, "mouse") == 0 ? "usb-mouse" : "usb-tablet");
 }
 
+/* Without a viewer, too: a guest may want one. */
+const char *kvm_card(const json_t *instance, const json_t *hv)
+{
+	const char *vga = json_str(hv, "vga", "");
+
+	if (*vga != '\0')
+		return vga;
+	return viewer(instance, hv) == VIEW_SPICE ? "qxl" : "std";
+}
+
+const char *kvm_unnoted_card(const json_t *instance, const json_t *hv)
+{
+	return viewer(instance, hv) == NO_VIEWER ? "none"
+						 : kvm_card(instance, hv);
+}
+
 int kvm_add_display(const struct paths *p, struct strv *argv,
 		    const json_t *instance, const json_t *hv, struct error *err)
 {
-	static const char *const cards[] = {
-		[NO_VIEWER] = "none", [VIEW_VNC] = "std", [VIEW_SPICE] = "qxl"};
 	enum viewer with = viewer(instance, hv);
-	const char *vga = json_str(hv, "vga", "");
 	const char *keymap = json_str(hv, "keymap", "");
 
 	if (with == NO_VIEWER)
@@ -263,7 +276,7 @@ int kvm_add_display(const struct paths *p, struct strv *argv,
 	else if ((with == VIEW_VNC ? add_vnc(argv, instance, hv, err)
 				   : add_spice(p, argv, instance, hv, err)) < 0)
 		return -1;
-	kvm_add(argv, "-vga", *vga != '\0' ? vga : cards[with]);
+	kvm_add(argv, "-vga", kvm_card(instance, hv));
 	add_mouse(argv, json_str(hv, "usb_mouse", ""), with == VIEW_VNC);
 	if (*keymap != '\0')
 		kvm_add(argv, "-k", keymap);

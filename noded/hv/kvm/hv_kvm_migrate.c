@@ -60,14 +60,16 @@ static json_t *as_it_runs(const json_t *instance, const json_t *notes)
 {
 	json_t *copy = json_copy(json_unconst(instance));
 	json_t *nics = json_object_get(notes, "nics");
+	json_t *hv = json_overlay(json_get(instance, "hvparams"),
+				  json_get(notes, "hvparams"));
 	json_t *beparams = json_overlay(json_get(instance, "beparams"), NULL);
 
 	json_set_int(beparams, "vcpus",
 		     json_int(notes, "vcpus", json_int(beparams, "vcpus", 1)));
 	json_object_set_new(copy, "beparams", beparams);
-	json_object_set_new(copy, "hvparams",
-			    json_overlay(json_get(instance, "hvparams"),
-					 json_get(notes, "hvparams")));
+	json_object_set_new(copy, "hvparams", hv);
+	if (*json_str(json_get(notes, "hvparams"), "vga", "") == '\0')
+		json_set_str(hv, "vga", kvm_unnoted_card(copy, hv));
 	if (nics != NULL)
 		json_object_set(copy, "nics", nics);
 	return copy;

@@ -102,6 +102,8 @@ static int note_start(const struct paths *p, const json_t *instance,
 		"places", start->places);
 	json_t *nics = json_object_get(instance, "nics");
 
+	json_set_str(json_object_get(notes, "hvparams"), "vga",
+		     kvm_card(instance, json_get(instance, "hvparams")));
 	json_object_set_new(notes, "disks", disks);
 	json_set_int(notes, "uid", uid);
 	json_set_bool(notes, "confined",
