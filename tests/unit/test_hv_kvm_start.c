@@ -28,6 +28,12 @@ static void has(const char *text, const char *part)
 	cr_expect_not_null(strstr(text, part), "no '%s' in: %s", part, text);
 }
 
+static void write_to(const char *file, const char *text)
+{
+	cr_assert_eq(fs_write_atomic(file, text, strlen(text), 0600, &err), 0,
+		     "%s", err.text);
+}
+
 static void own_paths(void)
 {
 	if (access(QEMU, X_OK) < 0)
@@ -411,12 +417,6 @@ Test(hv_kvm_start, the_graphics_card_stays)
 #define GANETI_NIC "nic-11111111-2222-4333"
 #define GANETI_DISK "disk-31111111-2222-4333"
 
-static void write_to(const char *file, const char *text)
-{
-	cr_assert_eq(fs_write_atomic(file, text, strlen(text), 0600, &err), 0,
-		     "%s", err.text);
-}
-
 static json_t *placed(json_t *device, const char *driver, const char *id,
 		      const char *slot)
 {
@@ -696,7 +696,28 @@ Test(hv_kvm_start, it_runs_as_the_user_and_sees_no_files)
 	test_run_tasks();
 	cr_assert_eq(j.rc, 0, "%s", err.text);
 	end(instance);
-	cr_expect_not(fs_exists("/run/ganeti/kvm-hypervisor/chroot/web1"));
+	cr_expect_not(fs_exists(RUN_FOLDER "/chroot/web1"));
+}
+
+Test(hv_kvm_start, what_one_left_in_its_folder_is_not_for_the_next)
+{
+	auto_json json_t *instance = NULL;
+	auto_strv struct strv kept = {0};
+	auto_free char *file = NULL;
+
+	own_paths();
+	instance = instance_of("{\"use_chroot\": true}");
+	start(instance);
+	write_to(RUN_FOLDER "/chroot/web1/core", "left");
+	cr_assert_eq(run(stop_task, instance), 0, "%s", err.text);
+	cr_expect_not(fs_exists(RUN_FOLDER "/chroot/web1"));
+	cr_assert_eq(fs_list(RUN_FOLDER "/chroot-quarantine", &kept, &err), 0,
+		     "%s", err.text);
+	cr_assert_eq(kept.n, 1);
+	cr_expect(str_starts(kept.items[0], "web1-"), "%s", kept.items[0]);
+	file = xprintf(RUN_FOLDER "/chroot-quarantine/%s/core", kept.items[0]);
+	cr_expect(fs_exists(file));
+	paths_destroy(paths);
 }
 
 struct confinement {

@@ -140,6 +140,7 @@ void kvm_user_release(const struct paths *p, const char *name, int64_t uid);
 /* Make an empty root folder, if the process is to have one. */
 int kvm_make_chroot(const struct paths *p, const json_t *instance,
 		    struct error *err);
+/* What it has left goes to the folder chroot-quarantine. */
 void kvm_remove_chroot(const struct paths *p, const char *name);
 /* QEMU 9 has no -chroot any more, and -runas is to go: newer ones have
  * -run-with chroot=FOLDER,user=NAME.  Of a process that is to be confined, find

@@ -27,8 +27,8 @@ char *kvm_file(const struct paths *p, const char *folder, const char *name,
 
 int kvm_make_folders(const struct paths *p, struct error *err)
 {
-	static const char *const names[] = {"pid", "ctrl", "conf", "uid",
-					    "chroot"};
+	static const char *const names[] = {
+		"pid", "ctrl", "conf", "uid", "chroot", "chroot-quarantine"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		auto_free char *folder = xprintf(

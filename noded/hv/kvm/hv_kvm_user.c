@@ -10,11 +10,15 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/event/proc.h"
@@ -148,18 +152,40 @@ int kvm_make_chroot(const struct paths *p, const json_t *instance,
 
 	if (!json_bool(json_get(instance, "hvparams"), "use_chroot", false))
 		return 0;
-	if (mkdir(folder, 0750) == 0 || errno == EEXIST)
+	if (mkdir(folder, 0750) == 0)
 		return 0;
 	return error_set(err, ERR_HYPERVISOR, NULL, "Cannot make %s: %s",
 			 folder, strerror(errno));
 }
 
-/* A process may have left files that somebody wants to see. */
+/* Where a folder with files goes, an empty one; to be freed. */
+static char *quarantine(const struct paths *p, const char *name)
+{
+	time_t now = clock_wall_us() / 1000000;
+	char when[32];
+	struct tm tm;
+	auto_free char *suffix = NULL;
+
+	localtime_r(&now, &tm);
+	strftime(when, sizeof(when), "%Y-%m-%d_%H_%M_%S", &tm);
+	suffix = xprintf("-%s-XXXXXX", when);
+	return kvm_file(p, "chroot-quarantine", name, suffix);
+}
+
+/* A process may have left files that somebody wants to see, but not the next
+ * process. */
 void kvm_remove_chroot(const struct paths *p, const char *name)
 {
 	auto_free char *folder = kvm_file(p, "chroot", name, "");
+	auto_free char *away = quarantine(p, name);
 
-	if (rmdir(folder) < 0 && errno != ENOENT)
+	if (rmdir(folder) == 0 || errno == ENOENT)
+		return;
+	if (errno == ENOTEMPTY && mkdtemp(away) != NULL &&
+	    rename(folder, away) == 0)
+		log_warning("%s was not empty; what is in it is in %s now",
+			    folder, away);
+	else
 		log_warning("cannot remove %s: %s", folder, strerror(errno));
 }
 
