@@ -201,6 +201,7 @@ Test(hv_kvm_start, nics_are_in_the_bridge_as_long_as_it_runs)
 	json_t *instance;
 	auto_json json_t *second = nic_of(NIC2_UUID, "aa:00:00:00:00:02");
 	auto_json json_t *notes = NULL, *filters = NULL;
+	auto_free char *files = NULL;
 
 	own_paths();
 	instance = instance_of("{\"virtio_net_queues\": 2}");
@@ -213,7 +214,12 @@ Test(hv_kvm_start, nics_are_in_the_bridge_as_long_as_it_runs)
 	cr_expect_eq(json_object_size(json_get(notes, "tap_indexes")), 2);
 	filters = ask("query-rx-filter", NULL);
 	cr_expect_eq(json_array_size(filters), 2);
+	files = PRINTED("/bin/sh", "-c",
+			"cat " RUN_FOLDER "/nic/web1/0 " RUN_FOLDER
+			"/nic/web1/1");
+	cr_expect_str_eq(files, "tap0tap1");
 	end(instance);
+	cr_expect_not(fs_exists(RUN_FOLDER "/nic/web1"));
 	expect_ports(0);
 }
 

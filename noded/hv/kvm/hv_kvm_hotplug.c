@@ -93,6 +93,7 @@ static WAITS int add_tap(const struct plugging *g, const struct kvm_tap *tap,
 	if (vhost_fds == NULL)
 		return -1;
 	kvm_net_note(g->notes, g->id, tap->name);
+	kvm_net_show(g->p, g->name, g->plug->seq, tap->name);
 	return command(
 		g, "netdev_add",
 		kvm_netdev(g->id, fds, tap->n_vhost > 0 ? vhost_fds : NULL),
@@ -218,6 +219,7 @@ static WAITS void disconnect(const struct plugging *g)
 
 	kvm_net_down(nics, g->notes);
 	kvm_net_forget(g->notes, g->id);
+	kvm_net_show(g->p, g->name, g->plug->seq, NULL);
 }
 
 static WAITS int take_out(const struct plugging *g, struct error *err)

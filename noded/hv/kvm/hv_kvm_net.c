@@ -22,6 +22,7 @@
 #include "lib/event/proc.h"
 #include "lib/json/json.h"
 #include "lib/model/constants.h"
+#include "noded/hv/kvm/hv_kvm.h"
 #include "noded/hv/kvm/hv_kvm_devices.h"
 #include "noded/scripts/script.h"
 
@@ -514,6 +515,36 @@ void kvm_net_forget(json_t *notes, const char *id)
 {
 	json_object_del(json_object_get(notes, "taps"), id);
 	json_object_del(json_object_get(notes, "tap_indexes"), id);
+}
+
+static int write_tap(const char *folder, const char *file, const char *tap,
+		     struct error *err)
+{
+	if (fs_mkdirs(folder, 0755, err) < 0)
+		return -1;
+	return fs_write_atomic(file, tap, strlen(tap), 0644, err);
+}
+
+void kvm_net_show(const struct paths *p, const char *name, size_t seq,
+		  const char *tap)
+{
+	auto_free char *folder = kvm_file(p, "nic", name, "");
+	auto_free char *file = xprintf("%s/%zu", folder, seq);
+	struct error err;
+
+	if (tap == NULL)
+		fs_remove(file, &err);
+	else if (write_tap(folder, file, tap, &err) < 0)
+		log_warning("%s, ignoring", err.text);
+}
+
+void kvm_net_show_none(const struct paths *p, const char *name)
+{
+	auto_free char *folder = kvm_file(p, "nic", name, "");
+	struct error err;
+
+	if (fs_remove_tree(folder, &err) < 0)
+		log_warning("%s, ignoring", err.text);
 }
 
 /* Whether a device of that name is there which is not the noted one.  That one

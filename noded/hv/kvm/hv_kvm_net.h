@@ -30,6 +30,13 @@ void kvm_net_note(json_t *notes, const char *id, const char *tap);
 /* The NIC has none any more. */
 void kvm_net_forget(json_t *notes, const char *id);
 
+/* Write nic/<name>/<seq> below the kvm-hypervisor folder for the site's
+ * scripts: the device of that NIC; NULL: it has none any more. */
+void kvm_net_show(const struct paths *p, const char *name, size_t seq,
+		  const char *tap);
+/* None of its NICs has one. */
+void kvm_net_show_none(const struct paths *p, const char *name);
+
 /* Remove settings that do not vanish with the device; nics: those that were
  * connected, notes: of kvm_net_note().  The kernel gives a name away again:
  * what a device with another number has is left alone. */

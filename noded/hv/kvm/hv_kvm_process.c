@@ -137,6 +137,7 @@ void kvm_cleanup(const struct paths *p, const char *name)
 		return;
 	notes = kvm_read_notes(p, name);
 	kvm_net_down(json_get(notes, "nics"), notes);
+	kvm_net_show_none(p, name);
 	kvm_user_release(p, name, json_int(notes, "uid", 0));
 	kvm_remove_keys(p, name);
 	if (kvm_is_ganetis(notes)) { /* who it ran as */

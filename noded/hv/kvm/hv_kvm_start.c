@@ -63,8 +63,8 @@ json_t *kvm_guest_params(const json_t *hvparams)
 }
 
 /* The devices of the NICs. */
-static void note_taps(json_t *notes, const json_t *nics,
-		      const struct kvm_taps *taps)
+static void note_taps(const struct paths *p, const char *name, json_t *notes,
+		      const json_t *nics, const struct kvm_taps *taps)
 {
 	json_object_set_new(notes, "taps", json_object());
 	for (size_t i = 0; i < taps->n; i++) {
@@ -72,6 +72,7 @@ static void note_taps(json_t *notes, const json_t *nics,
 			kvm_device_id("nic", json_array_get(nics, i), i);
 
 		kvm_net_note(notes, id, taps->items[i].name);
+		kvm_net_show(p, name, i, taps->items[i].name);
 	}
 }
 
@@ -93,6 +94,7 @@ static int note_start(const struct paths *p, const json_t *instance,
 		      const struct kvm_start *start, int64_t uid,
 		      json_t *disks STEALS, struct error *err)
 {
+	const char *name = json_str(instance, "name", "");
 	auto_json json_t *notes = json_make(
 		"{s:I, s:I, s:I, s:o, s:O}", "size", (json_int_t)start->size,
 		"memory", (json_int_t)start->memory, "vcpus",
@@ -110,10 +112,10 @@ static int note_start(const struct paths *p, const json_t *instance,
 		      kvm_is_confined(json_get(instance, "hvparams")));
 	if (start->command != NULL)
 		json_object_set(notes, "command", json_unconst(start->command));
-	note_taps(notes, nics, start->taps);
+	note_taps(p, name, notes, nics, start->taps);
 	json_object_set_new(notes, "nics",
 			    nics == NULL ? json_array() : json_incref(nics));
-	return kvm_write_notes(p, json_str(instance, "name", ""), notes, err);
+	return kvm_write_notes(p, name, notes, err);
 }
 
 /* Run QEMU until it has gone to the background. */
