@@ -39,6 +39,7 @@ static void own_paths(void)
 	if (access(QEMU, X_OK) < 0)
 		cr_skip_test("QEMU is not installed");
 	own_node();
+	cr_assert_eq(mount("logs", "/var/log", "tmpfs", 0, NULL), 0);
 	paths = paths_create("", "node1.example.com");
 }
 
@@ -255,6 +256,18 @@ Test(hv_kvm_start, a_reboot_is_one_also_where_its_user_ends_it_by_one)
 	for (int i = 0; i < 1000 && kvm_running_pid(paths, "web1") != 0; i++)
 		usleep(10000);
 	cr_expect_eq(kvm_running_pid(paths, "web1"), 0);
+	end(instance);
+}
+
+Test(hv_kvm_start, it_has_a_log_which_says_why_it_does_not_start)
+{
+	json_t *instance;
+
+	own_paths();
+	instance = instance_of("{\"kvm_extra\": \"-device nosuch\"}");
+	cr_assert_eq(run(start_task, instance), -1);
+	has(err.text, "'nosuch' is not a valid device model");
+	cr_expect(fs_exists("/var/log/ganeti/kvm/web1.log"));
 	end(instance);
 }
 

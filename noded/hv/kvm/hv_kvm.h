@@ -39,6 +39,8 @@ struct kvm_start {
 /* kvm-hypervisor/<folder>/<name><suffix>; to be freed. */
 char *kvm_file(const struct paths *p, const char *folder, const char *name,
 	       const char *suffix);
+/* What QEMU says while it runs; to be freed. */
+char *kvm_log_file(const struct paths *p, const char *name);
 int kvm_make_folders(const struct paths *p, struct error *err);
 
 /* The pid if the process runs and is this instance's, else 0. */

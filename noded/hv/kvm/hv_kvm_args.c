@@ -315,11 +315,13 @@ static int add_front(const struct paths *p, struct strv *argv,
 	const char *name = json_str(instance, "name", "");
 	auto_free char *memory = xprintf("%jd", (intmax_t)size);
 	auto_free char *quoted_name = kvm_quoted(name);
+	auto_free char *log = kvm_log_file(p, name);
 
 	kvm_add(argv, "-name", quoted_name);
 	kvm_add(argv, "-nodefaults", NULL);
 	kvm_add(argv, "-no-user-config", NULL);
 	kvm_add(argv, "-daemonize", NULL);
+	kvm_add(argv, "-D", log);
 	kvm_add(argv, "-m", memory);
 	kvm_add(argv, "-device", "virtio-balloon-pci");
 	add_machine(argv, hv);

@@ -25,6 +25,11 @@ char *kvm_file(const struct paths *p, const char *folder, const char *name,
 		       name, suffix);
 }
 
+char *kvm_log_file(const struct paths *p, const char *name)
+{
+	return xprintf("%s/%s.log", path(p, PATH_KVM_LOG_DIR), name);
+}
+
 int kvm_make_folders(const struct paths *p, struct error *err)
 {
 	static const char *const names[] = {
@@ -37,7 +42,7 @@ int kvm_make_folders(const struct paths *p, struct error *err)
 		if (fs_mkdirs(folder, 0750, err) < 0)
 			return -1;
 	}
-	return 0;
+	return fs_mkdirs(path(p, PATH_KVM_LOG_DIR), 0750, err);
 }
 
 /* --- the process --- */

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "lib/base/array.h"
+#include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/event/proc.h"
 #include "lib/json/json.h"
@@ -14,6 +15,7 @@
 #include "noded/hv/scope.h"
 
 #define START_TIMEOUT_MS 60000
+#define COMPLAINT_MAX 65536
 /* How QEMU's names of types of machines end. */
 #define MACHINE_TYPE "-machine"
 
@@ -118,6 +120,20 @@ static int note_start(const struct paths *p, const json_t *instance,
 	return kvm_write_notes(p, name, notes, err);
 }
 
+/* Why it did not start: QEMU writes to its log as soon as it has read of it,
+ * and begins that anew. */
+static char *complaint(const struct paths *p, const char *name,
+		       const struct proc_result *result)
+{
+	auto_free char *file = kvm_log_file(p, name);
+	struct error ignored;
+	char *log = str_empty(result->err)
+			    ? fs_read(file, COMPLAINT_MAX, NULL, &ignored)
+			    : NULL;
+
+	return log != NULL ? log : xstrdup(result->err);
+}
+
 /* Run QEMU until it has gone to the background. */
 static WAITS int run_program(const struct paths *p, const char *name,
 			     const struct strv *argv,
@@ -132,16 +148,18 @@ static WAITS int run_program(const struct paths *p, const char *name,
 		.n_fds = n_fds,
 		.timeout_ms = START_TIMEOUT_MS,
 	};
+	auto_free char *why = NULL;
 	char how[PROC_HOW_MAX];
 
 	scope_of_instance(p, name, (const char *const *)argv->items, &words);
 	spec.argv = (const char *const *)words.items;
 	if (proc_run(&spec, &result, err) < 0)
 		return -1;
-	if (result.status != 0)
+	if (result.status != 0) {
+		why = complaint(p, name, &result);
 		return error_set(err, ERR_HYPERVISOR, NULL, "%s %s: %s",
-				 argv->items[0], proc_how(&result, how),
-				 result.err);
+				 argv->items[0], proc_how(&result, how), why);
+	}
 	if (kvm_running_pid(p, name) == 0)
 		return error_set(err, ERR_HYPERVISOR, NULL,
 				 "its process ended at once");
