@@ -278,6 +278,7 @@ Test(hv_kvm_args, parameters_reach_the_command_line)
 	      "if=floppy -global isa-fdc.bootindexA=2");
 	gives("{\"mem_path\": \"/huge\"}", "-mem-path /huge -mem-prealloc");
 	gives("{\"usb_devices\": \"a,b\"}", "-usbdevice a -usbdevice b");
+	gives("{\"usb_devices\": \"a b\"}", "-usbdevice a -usbdevice b");
 	gives("{\"use_guest_agent\": true}", "name=org.qemu.guest_agent.0");
 	gives("{}", "-uuid an-uuid");
 }

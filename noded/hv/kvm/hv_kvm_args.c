@@ -264,6 +264,17 @@ static void add_sockets(const struct paths *p, struct strv *argv,
 		json_bool(hv, "serial_console", true) ? serial : "none");
 }
 
+/* usb_devices: with commas or blanks between. */
+static void add_usb_devices(struct strv *argv, const char *devices)
+{
+	auto_free char *list = xstrdup(devices);
+	char *rest = list, *device;
+
+	while ((device = strsep(&rest, ", ")) != NULL)
+		if (*device != '\0')
+			kvm_add(argv, "-usbdevice", device);
+}
+
 /* Huge pages; more devices of the USB; the channel of an agent inside. */
 static void add_more(const struct paths *p, struct strv *argv,
 		     const json_t *instance, const json_t *hv)
@@ -275,7 +286,6 @@ static void add_more(const struct paths *p, struct strv *argv,
 	auto_free char *quoted = kvm_quoted(agent);
 	auto_free char *channel =
 		xprintf("socket,path=%s,server=on,wait=off,id=qga0", quoted);
-	auto_strv struct strv devices = {0};
 
 	if (*memory != '\0') {
 		kvm_add(argv, "-mem-path", memory);
@@ -283,10 +293,7 @@ static void add_more(const struct paths *p, struct strv *argv,
 	}
 	if (*uuid != '\0')
 		kvm_add(argv, "-uuid", uuid);
-	str_split(&devices, json_str(hv, "usb_devices", ""), ',');
-	for (size_t i = 0; i < devices.n; i++)
-		if (*devices.items[i] != '\0')
-			kvm_add(argv, "-usbdevice", devices.items[i]);
+	add_usb_devices(argv, json_str(hv, "usb_devices", ""));
 	if (!json_bool(hv, "use_guest_agent", false))
 		return;
 	kvm_add(argv, "-chardev", channel);
