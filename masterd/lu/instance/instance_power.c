@@ -78,7 +78,9 @@ static int check_primary(struct lu *lu, bool ignore_offline, struct error *err)
 }
 
 /* Nodes besides its primary that reach the disks: the instance may have been
- * brought there without that being recorded. */
+ * brought there without that being recorded.  Where many do, they are asked
+ * about an instance that should run and does not: to start others needs no call
+ * to each node of a big group. */
 static void other_homes(const struct lu *lu, const json_t *inst,
 			struct strv *ret)
 {
@@ -87,7 +89,8 @@ static void other_homes(const struct lu *lu, const json_t *inst,
 	auto_strv struct strv group = {0};
 
 	config_instance_secondaries(c, inst, ret);
-	if (!template_is_everywhere(template))
+	if (!template_is_everywhere(template) ||
+	    !str_eq(inst_admin_state(inst), "up"))
 		return;
 	config_group_nodes(
 		c,
