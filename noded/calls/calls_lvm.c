@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "lib/base/array.h"
-#include "lib/event/proc.h"
 #include "lib/json/json.h"
 #include "noded/calls/calls.h"
 #include "noded/core/noded.h"
@@ -16,8 +15,6 @@
 #include "noded/storage/lvm_thin.h"
 #include "noded/storage/storage_tool.h"
 
-#define LVM_TIMEOUT_MS 120000
-
 /* --- volumes --- */
 
 static const char *row_str(const json_t *row, const char *key)
@@ -25,57 +22,38 @@ static const char *row_str(const json_t *row, const char *key)
 	return json_str(row, key, "");
 }
 
-/* A volume of several pieces has a line for each; the position is cut off the
- * device's name: "/dev/sda1(0)". */
-static json_t *volume(const json_t *row)
+/* A row for each device of each of the volume's pieces; the position is cut off
+ * the device's name: "/dev/sda1(0),/dev/sdb1(0)". */
+static void add_volume(json_t *rows, const json_t *volume)
 {
-	const char *devices = row_str(row, "devices");
-	auto_free char *device = xstrndup(devices, strcspn(devices, "("));
-	double size = 0;
+	auto_strv struct strv devices = {0};
+	double bytes = 0;
 
-	str_to_double(row_str(row, "lv_size"), &size);
-	return json_make("{s:s, s:f, s:s, s:s}", "name",
-			 row_str(row, "lv_name"), "size", size, "dev", device,
-			 "vg", row_str(row, "vg_name"));
-}
-
-static WAITS json_t *run_lvs(struct error *err)
-{
-	static const char *const argv[] = {"lvs",
-					   "--reportformat",
-					   "json",
-					   "--units=m",
-					   "--nosuffix",
-					   "-o",
-					   "lv_name,lv_size,devices,vg_name",
-					   NULL};
-	struct proc_spec spec = {.argv = argv, .timeout_ms = LVM_TIMEOUT_MS};
-	auto_proc struct proc_result result = {0};
-	char how[PROC_HOW_MAX];
-
-	if (proc_run(&spec, &result, err) < 0)
-		return NULL;
-	if (proc_succeeded(&result))
-		return json_parse(result.out, result.out_len, err);
-	error_set(err, ERR_EXEC, NULL,
-		  "Failed to list logical volumes, lvs %s: %s",
-		  proc_how(&result, how), result.err);
-	return NULL;
+	str_to_double(row_str(volume, "lv_size"), &bytes);
+	str_split(&devices, row_str(volume, "devices"), ',');
+	for (size_t i = 0; i < devices.n; i++) {
+		devices.items[i][strcspn(devices.items[i], "(")] = '\0';
+		json_array_append_new(rows,
+				      json_make("{s:s, s:f, s:s, s:s}", "name",
+						row_str(volume, "lv_name"),
+						"size", bytes / (double)MIB,
+						"dev", devices.items[i], "vg",
+						row_str(volume, "vg_name")));
+	}
 }
 
 WAITS json_t *call_node_volumes(struct call *c, struct error *err)
 {
-	auto_json json_t *report = run_lvs(err);
-	const json_t *rows =
-		json_get(json_array_get(json_get(report, "report"), 0), "lv");
+	auto_json json_t *volumes = lvm_volumes(c->paths, err);
 	json_t *result;
 
-	(void)c;
-	if (report == NULL)
+	if (volumes == NULL) {
+		error_wrap(err, "Failed to list logical volumes");
 		return NULL;
+	}
 	result = json_array();
-	for (size_t i = 0; i < json_array_size(rows); i++)
-		json_array_append_new(result, volume(json_array_get(rows, i)));
+	for (size_t i = 0; i < json_array_size(volumes); i++)
+		add_volume(result, json_array_get(volumes, i));
 	return result;
 }
 

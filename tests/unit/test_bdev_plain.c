@@ -664,6 +664,24 @@ Test(bdev_plain, the_node_lists_its_volumes_and_groups)
 			"Unknown field");
 }
 
+/* As gnt-node volumes shows them: one that is striped is on two devices. */
+Test(bdev_plain, a_volume_has_a_row_for_each_of_its_devices)
+{
+	standin_say(&node, "lvs.out",
+		    LVS("{\"vg_name\":\"xenvg\", \"lv_name\":\"s\", "
+			"\"lv_size\":\"67108864\", \"devices\":"
+			"\"/dev/sda1(0),/dev/sdb1(16)\"}, "
+			"{\"vg_name\":\"xenvg\", \"lv_name\":\"thin\", "
+			"\"lv_size\":\"1572864\", \"devices\":\"\"}"));
+	expect("node_volumes", json_array(),
+	       "[{\"name\":\"s\",\"size\":64.0,\"dev\":\"/dev/sda1\","
+	       "\"vg\":\"xenvg\"},"
+	       "{\"name\":\"s\",\"size\":64.0,\"dev\":\"/dev/sdb1\","
+	       "\"vg\":\"xenvg\"},"
+	       "{\"name\":\"thin\",\"size\":1.5,\"dev\":\"\","
+	       "\"vg\":\"xenvg\"}]");
+}
+
 Test(bdev_plain, a_group_is_repaired_by_force_only_where_that_is_needed)
 {
 	json_t *args = json_make("[s, [], s, s]", "lvm-vg", "xenvg",
