@@ -119,6 +119,25 @@ static void talk_timeout(int fd, int seconds)
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 }
 
+/* connect() keeps the limit for sending, and waits for two minutes without.
+ * What is sent later may wait as long as the peer pauses. */
+static int connect_within(int fd, const struct sockaddr *address, socklen_t len,
+			  int64_t limit_us)
+{
+	struct timeval limit = {.tv_sec = limit_us / SECOND_US,
+				.tv_usec = limit_us % SECOND_US};
+	struct timeval none = {0};
+	int rc;
+
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	rc = connect(fd, address, len);
+	if (rc < 0 && errno == EINPROGRESS)
+		errno = ETIMEDOUT;
+	if (rc == 0)
+		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &none, sizeof(none));
+	return rc;
+}
+
 static void watch_peer(int fd)
 {
 	static const struct {
@@ -325,16 +344,18 @@ static int accept_peer(struct net *net, struct impexp_shared *s,
 	}
 }
 
-static int connect_once(struct net *net, struct error *err)
+static int connect_once(struct net *net, int64_t deadline_us, struct error *err)
 {
 	struct sockaddr_storage address;
+	int64_t left_us = deadline_us - clock_mono_us();
 	socklen_t len;
 
 	net->fd = make_socket(net->spec, &address, &len, err);
 	if (net->fd < 0)
 		return -1;
-	talk_timeout(net->fd, TALK_TIMEOUT_S);
-	if (connect(net->fd, (struct sockaddr *)&address, len) < 0)
+	/* 0 would be no limit. */
+	if (connect_within(net->fd, (struct sockaddr *)&address, len,
+			   left_us > 0 ? left_us : 1) < 0)
 		return error_set(err, ERR_SYSTEM, NULL,
 				 "Cannot connect to %s, port %d: %s",
 				 net->spec->address, net->spec->port,
@@ -344,7 +365,7 @@ static int connect_once(struct net *net, struct error *err)
 
 static int connect_peer(struct net *net, int64_t deadline_us, struct error *err)
 {
-	while (connect_once(net, err) < 0) {
+	while (connect_once(net, deadline_us, err) < 0) {
 		drop(net);
 		if (clock_mono_us() + RETRY_US > deadline_us)
 			return -1;

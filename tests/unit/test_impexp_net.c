@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The network end as it receives, in a thread; the test is its peer. */
+/* The network end as it receives, in a thread, and as it sends; the test is its
+ * peer. */
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <gnutls/gnutls.h>
@@ -12,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/mem.h"
 #include "lib/event/tls.h"
@@ -201,4 +203,53 @@ Test(impexp_net, a_peer_may_pause_but_not_be_gone)
 		      120);
 	end();
 	cr_assert_eq(its_rc, 0, "%s", its_err.text);
+}
+
+/* --- the network end as it sends --- */
+
+/* A host that answers nobody: the places of its queue are taken. */
+static int make_deaf(int fds[], size_t n, int *ret_port)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET};
+	socklen_t len = sizeof(at);
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+
+	inet_pton(AF_INET, ADDRESS, &at.sin_addr);
+	cr_assert_eq(bind(listener, (struct sockaddr *)&at, len), 0);
+	cr_assert_eq(listen(listener, 0), 0);
+	getsockname(listener, (struct sockaddr *)&at, &len);
+	for (size_t i = 0; i < n; i++) {
+		fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		connect(fds[i], (struct sockaddr *)&at, sizeof(at));
+	}
+	*ret_port = ntohs(at.sin_port);
+	return listener;
+}
+
+Test(impexp_sender, the_time_to_connect_is_kept, .timeout = 60)
+{
+	enum { QUEUED = 4 };
+	int fds[QUEUED], listener;
+	int64_t begin_us = clock_mono_us();
+
+	cr_assert_not_null(mkdtemp(folder));
+	cert = xprintf("%s/cert.pem", folder);
+	cr_assert_eq(tls_make_ca(cert, "cluster.example.com", &err), 0);
+	spec = (struct impexp_spec){
+		.address = ADDRESS,
+		.key_file = cert,
+		.ca_file = cert,
+		.magic = MAGIC,
+		.connect_timeout_s = 1,
+	};
+	listener = make_deaf(fds, QUEUED, &spec.port);
+	cr_expect_eq(impexp_net_run(&spec, 0, true, &shared, &its_err), -1);
+	cr_expect_not_null(strstr(its_err.text, "Cannot connect"), "%s",
+			   its_err.text);
+	cr_expect_lt(clock_mono_us() - begin_us, INT64_C(10000000));
+	for (size_t i = 0; i < QUEUED; i++)
+		close(fds[i]);
+	close(listener);
+	fs_remove_tree(folder, &err);
+	free(cert);
 }
