@@ -6,7 +6,7 @@
  *
  * The node daemon starts it with a description on standard input.  It keeps
  * FOLDER/status up to date.  It ends with the transfer, on SIGTERM, or when
- * nobody has asked for the status for ASKED_MAX_S: then nobody is left who
+ * nobody has asked for the status for ASKED_MAX_US: then nobody is left who
  * needs the transfer. */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@
 #include "noded/scripts/script.h"
 
 #define SPEC_MAX (4 * 1024 * 1024)
-#define ASKED_MAX_S 600
+#define ASKED_MAX_US (600 * INT64_C(1000000))
 #define TICK_NS 250000000L
 #define STATUS_EVERY_US 1000000
 #define PIPE_BYTES (1024 * 1024)
@@ -49,6 +49,10 @@ struct transfer {
 	int size_fd;  /* an export script writes the size there */
 	int64_t begin_us, told_us;
 	double ctime;
+	/* When somebody asked last, by the file's time, and when we saw that:
+	 * the wall clock may be set while we run. */
+	struct timespec asked;
+	int64_t asked_us;
 	int failed;	  /* the first child that failed, or -1 */
 	bool consequence; /* of another's failure, which comes yet */
 	char error[1024];
@@ -386,15 +390,18 @@ static int open_size_pipe(struct transfer *t, json_t *object)
 	return fds[1];
 }
 
-static bool nobody_asks(const struct transfer *t)
+static bool nobody_asks(struct transfer *t)
 {
 	auto_free char *path = file_in(t, IMPEXP_ASKED);
+	int64_t now_us = clock_mono_us();
 	struct stat st;
-	double asked = t->ctime;
 
-	if (stat(path, &st) == 0 && (double)st.st_mtime > asked)
-		asked = (double)st.st_mtime;
-	return now_s() - asked > ASKED_MAX_S;
+	if (stat(path, &st) == 0 && (st.st_mtim.tv_sec != t->asked.tv_sec ||
+				     st.st_mtim.tv_nsec != t->asked.tv_nsec)) {
+		t->asked = st.st_mtim;
+		t->asked_us = now_us;
+	}
+	return now_us - t->asked_us > ASKED_MAX_US;
 }
 
 static void give_up(struct transfer *t, const char *why)
@@ -503,7 +510,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	t.folder = argv[1];
-	t.begin_us = clock_mono_us();
+	t.begin_us = t.asked_us = clock_mono_us();
 	t.ctime = now_s();
 	t.shared = mmap(NULL, sizeof(*t.shared), PROT_READ | PROT_WRITE,
 			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
