@@ -10,9 +10,11 @@
 #include "cli/remote/bootstrap.h"
 #include "cli/remote/here.h"
 #include "cli/remote/run.h"
+#include "lib/base/fs.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "lib/model/config/uid_pool.h"
+#include "lib/model/files/etc_hosts.h"
 #include "lib/model/files/ssh_keys.h"
 
 #define WORDS_MAX 16
@@ -220,6 +222,27 @@ static int find_addresses(const struct cli *cli, const struct paths *p,
 	return 0;
 }
 
+/* The master is the first host of the cluster in its /etc/hosts, which a node
+ * of a virtual cluster has below its root. */
+static int add_to_hosts(const struct paths *p, const char *ip,
+			struct error *err)
+{
+	const char *file = path(p, PATH_ETC_HOSTS);
+	auto_free char *folder =
+		xstrndup(file, (size_t)(strrchr(file, '/') - file));
+	auto_free char *text = fs_exists(file)
+				       ? fs_read(file, ETC_HOSTS_MAX, NULL, err)
+				       : xstrdup("");
+	auto_free char *new_text = NULL;
+
+	if (text == NULL || fs_mkdirs(folder, 0755, err) < 0)
+		return -1;
+	new_text = etc_hosts_add(text, ip, p->hostname);
+	if (fs_write_atomic(file, new_text, strlen(new_text), 0644, err) == 0)
+		return 0;
+	return error_wrap(err, "--no-etc-hosts leaves that file alone");
+}
+
 static int init(struct cli *cli, struct error *err)
 {
 	const struct paths *p = cli_paths(cli, err);
@@ -281,6 +304,7 @@ static int init(struct cli *cli, struct error *err)
 		.enabled_user_shutdown = flag(cli, &OPT_USER_SHUTDOWN),
 		.ssh_key_type = ssh_type(cli),
 		.ssh_key_bits = (int)bits,
+		.modify_etc_hosts = !cli_given(cli, &OPT_NO_ETC_HOSTS),
 		.modify_ssh_setup = !cli_given(cli, &OPT_NO_SSH_INIT),
 		.hv_state = json_get(given, "hv_state"),
 		.disk_state = json_get(given, "disk_state"),
@@ -290,6 +314,8 @@ static int init(struct cli *cli, struct error *err)
 		.max_tracked_jobs = (int)cli_count(cli, &OPT_MAX_TRACKED),
 	};
 	set_storage(&request);
+	if (request.modify_etc_hosts && add_to_hosts(p, node_ip, err) < 0)
+		return -1;
 	return bootstrap_init(p, &request, err) < 0 ? -1 : CLI_OK;
 }
 

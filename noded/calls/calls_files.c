@@ -246,7 +246,9 @@ call_etc_hosts_modify(struct call *c,
 {
 	const char *host = args->host, *ip = args->ip;
 	bool add = strcmp(args->mode, "add") == 0;
-	auto_free char *file = paths_local(c->paths, ETC_HOSTS_FILE);
+	const char *file = path(c->paths, PATH_ETC_HOSTS);
+	struct disk *disk = c->n->candidate.disk;
+	size_t len;
 	auto_free char *text = NULL, *new_text = NULL;
 
 	if (!str_valid_hostname(host) ||
@@ -259,8 +261,9 @@ call_etc_hosts_modify(struct call *c,
 			  c->procedure);
 		return NULL;
 	}
-	text = fs_exists(file) ? fs_read(file, ETC_HOSTS_MAX, NULL, err)
-			       : xstrdup("");
+	text = disk->exists(disk, file)
+		       ? disk->read(disk, file, ETC_HOSTS_MAX, &len, err)
+		       : xstrdup("");
 	if (text == NULL)
 		return NULL;
 	new_text = add ? etc_hosts_add(text, ip, host)

@@ -47,6 +47,7 @@ succeeds "init makes a cluster" gnt-cluster init \
     --compression-tools=lzop,gzip --user-shutdown=yes --ssh-key-bits=4096 \
     --ssh-key-type=rsa "$host"
 is "$(gnt-cluster getmaster)" "$host" "this node is its master"
+like "$(cat "$GANETI_ROOTDIR/etc/hosts")" "[[:space:]]$host" "and stands in its /etc/hosts"
 gnt-cluster info >"$TOP/info"
 like "$(cat "$TOP/info")" 'candidate pool size: 3$' "options count"
 like "$(cat "$TOP/info")" ' maxmem: 64$' "with their types"

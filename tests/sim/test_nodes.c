@@ -332,6 +332,46 @@ Test(nodes, node_goes_and_comes_again)
 	expect(op_add("web1", NODE3, true), "success");
 }
 
+/* What stands in /etc/hosts of a node; to be freed. */
+static char *hosts_of(const struct sim_node *n)
+{
+	struct disk *disk = mem_unconst(&n->disk.disk);
+	struct error err;
+	size_t len;
+
+	return disk->read(disk, path(n->paths, PATH_ETC_HOSTS), 10000, &len,
+			  &err);
+}
+
+static void expect_hosts(const char *wanted)
+{
+	for (size_t i = 0; i < 2; i++) {
+		auto_free char *text = hosts_of(&s.nodes[i]);
+
+		cr_assert_not_null(text, "%zu", i);
+		cr_expect_str_eq(text, wanted);
+	}
+}
+
+Test(nodes, nodes_come_and_go_in_hosts_where_the_cluster_keeps_that)
+{
+	auto_free char *ip = xstrdup(s.nodes[2].address);
+	auto_free char *line = xprintf("%s\tnode3.example.com node3\n", ip);
+	auto_free char *text = NULL;
+
+	expect(node_op("OP_NODE_REMOVE", NODE3), "success");
+	expect(node_add(NODE3, ip, false), "success");
+	text = hosts_of(&s.nodes[0]);
+	cr_assert_null(text, "it does not");
+	expect(json_make("{s:s, s:b}", "OP_ID", "OP_CLUSTER_SET_PARAMS",
+			 "modify_etc_hosts", 1),
+	       "success");
+	expect(node_add(NODE3, ip, true), "success");
+	expect_hosts(line);
+	expect(node_op("OP_NODE_REMOVE", NODE3), "success");
+	expect_hosts("");
+}
+
 Test(nodes, node_that_does_not_answer_is_not_added)
 {
 	auto_free char *ip = xstrdup(s.nodes[2].address);

@@ -4,7 +4,6 @@
 #ifndef MODEL_FILES_ETC_HOSTS_H
 #define MODEL_FILES_ETC_HOSTS_H
 
-#define ETC_HOSTS_FILE "/etc/hosts"
 #define ETC_HOSTS_MAX (1024u * 1024)
 
 /* The address has the host's name and its first part, and no other name: one

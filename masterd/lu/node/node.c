@@ -34,6 +34,30 @@ static void all_nodes_but(struct lu *lu, const char *except, struct strv *ret)
 			strv_add(ret, uuid);
 }
 
+/* Where the cluster keeps /etc/hosts, the master's gets the node or loses it
+ * (ip: NULL), and the nodes get a copy of that. */
+static WAITS void update_hosts(struct lu *lu, const char *mode,
+			       const json_t *node, const char *ip)
+{
+	const struct config *c = lu->m->config;
+	const json_t *cluster = config_cluster(c);
+	struct error err;
+	json_t *done;
+
+	if (!cluster_modify_etc_hosts(cluster))
+		return;
+	done = noderpc_call(
+		lu->m->rpc,
+		config_get(c, CONFIG_NODE, cluster_master_node(cluster)),
+		rpc_etc_hosts_modify(mode, node_name(node), ip), &err);
+	if (done == NULL)
+		lu_warn(lu, "Cannot change the master's /etc/hosts: %s",
+			err.text);
+	else
+		cluster_files_give_hosts(lu);
+	json_decref(done);
+}
+
 /* --- add --- */
 
 struct node_add {
@@ -355,6 +379,7 @@ static WAITS json_t *add_exec(struct lu *lu, struct error *err)
 		node_pool_tell_demoted(lu, a->node);
 	cluster_ssh_sync(lu);
 	cluster_files_give_users(lu);
+	update_hosts(lu, "add", a->node, node_primary_ip(a->node));
 	return json_null();
 }
 
@@ -474,6 +499,7 @@ static WAITS json_t *remove_exec(struct lu *lu, struct error *err)
 		return NULL;
 	cluster_ssh_sync(lu);
 	tell_to_leave(lu);
+	update_hosts(lu, "remove", removed(lu), NULL);
 	return json_null();
 }
 

@@ -15,6 +15,7 @@
 
 #define SECRET_MAX (1024 * 1024)
 #define RAPI_USERS_MODE 0640
+#define HOSTS_MODE 0644
 
 static void add_online(struct lu *lu, struct strv *ret)
 {
@@ -99,6 +100,13 @@ void cluster_files_give_users(struct lu *lu)
 	give_present(lu, PATH_RAPI_USERS, RAPI_USERS_MODE);
 }
 
+size_t cluster_files_give_hosts(struct lu *lu)
+{
+	if (!cluster_modify_etc_hosts(config_cluster(lu->m->config)))
+		return 0;
+	return give_present(lu, PATH_ETC_HOSTS, HOSTS_MODE);
+}
+
 size_t cluster_files_give_shared(struct lu *lu)
 {
 	size_t n, failed = 0;
@@ -107,5 +115,6 @@ size_t cluster_files_give_shared(struct lu *lu)
 	for (size_t i = 0; i < n; i++)
 		if (all[i].shared || all[i].id == PATH_KNOWN_HOSTS)
 			failed += give_present(lu, all[i].id, all[i].mode);
+	failed += cluster_files_give_hosts(lu);
 	return failed + give_present(lu, PATH_RAPI_USERS, RAPI_USERS_MODE);
 }

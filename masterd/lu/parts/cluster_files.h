@@ -19,6 +19,10 @@ WAITS size_t cluster_files_give_shared(struct lu *lu);
  * come and may be asked. */
 WAITS void cluster_files_give_users(struct lu *lu);
 
+/* Send the master's /etc/hosts, where the cluster keeps it.  Returns the number
+ * of failures. */
+WAITS size_t cluster_files_give_hosts(struct lu *lu);
+
 /* The content of one of the master's files; cluster_files_free() wipes and
  * frees it.  NULL with err. */
 WAITS char *cluster_files_read(struct lu *lu, const char *file, size_t *ret_len,

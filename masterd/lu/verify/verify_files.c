@@ -44,6 +44,8 @@ json_t *verify_file_list(struct lu *lu)
 	add(list, RAPI_USERS);
 	if (has_guarded(lu))
 		add(list, paths_plain(PATH_FILE_STORAGE_PATHS));
+	if (cluster_modify_etc_hosts(cluster))
+		add(list, paths_plain(PATH_ETC_HOSTS));
 	if (cluster_use_external_mip_script(cluster))
 		add(list, MIP_SCRIPT);
 	json_object_foreach (ssconf, key, value) {
