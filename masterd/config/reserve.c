@@ -349,3 +349,9 @@ bool reserve_path(struct reserve *r, uint64_t job, const char *path)
 {
 	return !path_in_use(r, path) && take(r, job, "path", path);
 }
+
+bool reserve_disk(struct reserve *r, uint64_t job, const char *uuid)
+{
+	return config_disk_owner(r->config, uuid) == NULL &&
+	       take(r, job, "disk", uuid);
+}

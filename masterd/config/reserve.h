@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What running jobs have reserved and not yet put into the configuration: MAC
- * addresses, IP addresses, instance names, ports, minors, paths of disks.  A
- * reservation belongs to a job and ends with it. */
+ * addresses, IP addresses, instance names, ports, minors, paths of disks,
+ * detached disks.  A reservation belongs to a job and ends with it. */
 #ifndef MASTERD_CONFIG_RESERVE_H
 #define MASTERD_CONFIG_RESERVE_H
 
@@ -43,6 +43,9 @@ int reserve_port(struct reserve *r, uint64_t job, struct error *err);
 int64_t reserve_minor(struct reserve *r, uint64_t job, const char *node_uuid);
 /* Reserve this path for a new disk; false if a disk or a job has it. */
 bool reserve_path(struct reserve *r, uint64_t job, const char *path);
+/* Reserve this disk for an instance that it is attached to; false if an
+ * instance or a job has it. */
+bool reserve_disk(struct reserve *r, uint64_t job, const char *uuid);
 
 /* End all reservations of the job. */
 void reserve_release(struct reserve *r, uint64_t job);

@@ -256,11 +256,12 @@ static const char *template_of(const char *name)
 /* An instance with mirrors on the first two nodes, which may become volumes. */
 static void make_mirrored(void)
 {
-	expect(json_make("{s:s, s:s, s:[s, s, s, s], s:{s:[s, s, s, s]}}",
+	expect(json_make("{s:s, s:s, s:s, s:[s, s, s, s], s:{s:[s, s, s, s]}}",
 			 "OP_ID", "OP_CLUSTER_SET_PARAMS", "vg_name", "xenvg",
-			 "enabled_disk_templates", "drbd", "plain",
-			 "sharedfile", "diskless", "ipolicy", "disk-templates",
-			 "drbd", "plain", "sharedfile", "diskless"),
+			 "drbd_helper", "/bin/true", "enabled_disk_templates",
+			 "drbd", "plain", "sharedfile", "diskless", "ipolicy",
+			 "disk-templates", "drbd", "plain", "sharedfile",
+			 "diskless"),
 	       "success");
 	expect(op_add("web1", s.nodes[0].name, false), "success");
 	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
@@ -712,6 +713,107 @@ Test(modify, two_that_both_fit_but_not_together)
 	sim_wait(&s, b);
 	cr_assert_eq((instance("web1") != NULL) + (instance("web2") != NULL),
 		     1);
+}
+
+/* --- detached disks --- */
+
+static json_t *op_attach(const char *name, const char *key, const char *value)
+{
+	json_t *op = op_disk("attach", json_integer(-1),
+			     json_make("{s:s}", key, value));
+
+	json_set_str(op, "instance_name", name);
+	return op;
+}
+
+/* Detach the first disk; returns its UUID, to be freed. */
+static char *detach(const char *name)
+{
+	char *uuid = xstrdup(json_string_value(
+		json_array_get(inst_disks(instance(name)), 0)));
+	json_t *op = op_disk("detach", json_integer(0), json_object());
+
+	json_set_str(op, "instance_name", name);
+	expect(op, "success");
+	return uuid;
+}
+
+static void add_down(const char *name, const char *node)
+{
+	json_t *op = op_add(name, node, true);
+
+	json_set_bool(op, "start", false);
+	expect(op, "success");
+}
+
+Test(modify, a_disk_is_attached_to_one_of_two_at_once)
+{
+	auto_free char *uuid = NULL, *first = NULL, *second = NULL;
+	uint64_t a, b;
+
+	s.max_delay_ms = 50;
+	add_down("web1", NODE2);
+	add_down("web2", NODE3);
+	uuid = detach("web1");
+	a = sim_submit(&s, op_attach("web1", "uuid", uuid), NULL);
+	b = sim_submit(&s, op_attach("web2", "uuid", uuid), NULL);
+	first = xstrdup(sim_wait(&s, a));
+	second = xstrdup(sim_wait(&s, b));
+	cr_expect_eq((strcmp(first, "success") == 0) +
+			     (strcmp(second, "success") == 0),
+		     1, "%s; %s", first, second);
+	cr_expect_eq(json_array_size(inst_disks(instance("web1"))) +
+			     json_array_size(inst_disks(instance("web2"))),
+		     2);
+	expect(op_attach("web2", "uuid", uuid), "is attached to instance");
+}
+
+static void name_disk(const char *name)
+{
+	json_t *op = op_disk("modify", json_integer(0),
+			     json_make("{s:s}", "name", "data"));
+
+	json_set_str(op, "instance_name", name);
+	expect(op, "success");
+}
+
+Test(modify, a_name_means_the_disk_that_is_detached)
+{
+	auto_free char *first = NULL, *second = NULL;
+
+	for (size_t i = 1; i <= 3; i++) {
+		auto_free char *name = xprintf("web%zu", i);
+
+		add_down(name, NODE2);
+		name_disk(name);
+	}
+	first = detach("web1");
+	expect(op_attach("web1", "name", "data"), "success");
+	expect(op_attach("web1", "name", "data"), "is attached to instance");
+	expect(op_attach("web1", "name", "other"), "No disk was found");
+	free(first);
+	first = detach("web1");
+	second = detach("web2");
+	expect(op_attach("web1", "name", "data"), first);
+	expect(op_attach("web1", "name", "data"), second);
+	expect(op_modify("disks", json_make("[[s, i, {s:s}], [s, i, {s:s}]]",
+					    "attach", -1, "uuid", second,
+					    "attach", -1, "uuid", second)),
+	       "is just being attached");
+	expect(op_attach("web1", "uuid", second), "success");
+	expect(op_attach("web2", "name", "data"), "success");
+}
+
+Test(modify, mirrors_of_an_instance_are_on_the_same_nodes)
+{
+	const json_t *elsewhere =
+		sim_mirror("other", 7, s.nodes[0].uuid, s.nodes[2].uuid);
+
+	make_mirrored();
+	config_put(s.master->config, CONFIG_DISK, json_unconst(elsewhere));
+	expect(op_attach("web1", "uuid", disk_uuid(elsewhere)),
+	       "is not on node2.example.com, the instance's secondary node");
+	config_remove(s.master->config, CONFIG_DISK, disk_uuid(elsewhere));
 }
 
 /* --- devices of the host --- */

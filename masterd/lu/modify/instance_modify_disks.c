@@ -8,6 +8,7 @@
 #include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
+#include "masterd/config/reserve.h"
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/modify/instance_modify.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -121,14 +122,55 @@ static WAITS int add_disk(struct lu *lu, size_t i, const json_t *given,
 	return 0;
 }
 
+static const json_t *several(const struct strv *uuids, const char *name,
+			     struct error *err)
+{
+	auto_free char *list = strv_join(uuids, ", ");
+
+	error_set(err, ERR_PREREQ, ECODE_INVAL,
+		  "Several detached disks have the name %s; name one by its "
+		  "UUID: %s",
+		  name, list);
+	return NULL;
+}
+
+/* The detached disk of this name, or else any of this name; borrowed.  Names
+ * are not unique in the cluster. */
+static const json_t *named_disk(struct lu *lu, const char *name,
+				struct error *err)
+{
+	const struct config *c = lu->m->config;
+	const json_t *found = NULL;
+	auto_strv struct strv detached = {0};
+	const char *uuid;
+	json_t *disk;
+
+	json_object_foreach (json_unconst(config_all(c, CONFIG_DISK)), uuid,
+			     disk) {
+		bool loose = config_disk_owner(c, uuid) == NULL;
+
+		if (!str_eq(disk_name(disk), name))
+			continue;
+		if (loose)
+			strv_add(&detached, uuid);
+		if (loose || found == NULL)
+			found = disk;
+	}
+	if (detached.n > 1)
+		return several(&detached, name, err);
+	if (found == NULL)
+		error_set(err, ERR_PREREQ, ECODE_INVAL,
+			  "No disk was found with this name: %s", name);
+	return found;
+}
+
 /* The disk that {"uuid": ...} or {"name": ...} means; borrowed. */
 static const json_t *find_disk(struct lu *lu, const json_t *given,
 			       struct error *err)
 {
 	const char *uuid = json_str(given, "uuid", NULL);
 	const char *name = json_str(given, "name", NULL);
-	const char *key;
-	json_t *disk;
+	const json_t *disk;
 
 	if (json_object_size(given) != 1 || (uuid == NULL && name == NULL)) {
 		error_set(err, ERR_PREREQ, ECODE_INVAL,
@@ -136,26 +178,46 @@ static const json_t *find_disk(struct lu *lu, const json_t *given,
 			  "name or uuid");
 		return NULL;
 	}
-	json_object_foreach (
-		json_unconst(config_all(lu->m->config, CONFIG_DISK)), key, disk)
-		if (uuid != NULL ? strcmp(key, uuid) == 0
-				 : str_eq(disk_name(disk), name))
-			return disk;
-	error_set(err, ERR_PREREQ, ECODE_INVAL,
-		  "No disk was found with this %s: %s",
-		  uuid != NULL ? "UUID" : "name", uuid != NULL ? uuid : name);
-	return NULL;
+	if (name != NULL)
+		return named_disk(lu, name, err);
+	disk = config_get(lu->m->config, CONFIG_DISK, uuid);
+	if (disk == NULL)
+		error_set(err, ERR_PREREQ, ECODE_INVAL,
+			  "No disk was found with this UUID: %s", uuid);
+	return disk;
 }
 
-/* Check that the disk belongs to no instance, and fits this one's template and
- * nodes. */
+/* An instance has its disks on the same nodes: a disk with sides elsewhere
+ * could neither move nor fail over with the others. */
+static int check_nodes(struct lu *lu, const json_t *disk, struct error *err)
+{
+	const struct modify *m = modify_of(lu);
+	const char *primary = inst_primary_node(m->inst);
+	const json_t *nodes = disk_nodes(disk);
+	auto_strv struct strv wanted = {0};
+
+	strv_add(&wanted, primary);
+	for (size_t i = 0; i < json_array_size(m->disks); i++)
+		config_disk_secondaries(json_array_get(m->disks, i), primary,
+					&wanted);
+	for (size_t i = 0; json_array_size(nodes) > 0 && i < wanted.n; i++)
+		if (!json_array_has_str(nodes, wanted.items[i]))
+			return error_set(err, ERR_PREREQ, ECODE_INVAL,
+					 "Disk %s is not on %s, the instance's "
+					 "%s node",
+					 disk_uuid(disk),
+					 lu_node_name(lu, wanted.items[i]),
+					 i == 0 ? "primary" : "secondary");
+	return 0;
+}
+
+/* Check that the disk belongs to no instance, also of another job, and fits
+ * this one's template and nodes. */
 static int check_attach(struct lu *lu, const json_t *disk, struct error *err)
 {
-	const json_t *inst = modify_of(lu)->inst;
 	const char *template = template_of(lu);
 	const char *type = disk_dev_type(disk);
 	const char *owner = config_disk_owner(lu->m->config, disk_uuid(disk));
-	const json_t *nodes = disk_nodes(disk);
 
 	if (owner != NULL)
 		return error_set(
@@ -167,14 +229,13 @@ static int check_attach(struct lu *lu, const json_t *disk, struct error *err)
 				 "Instance has '%s' template while disk has "
 				 "'%s' template",
 				 template, type);
-	if (json_array_size(nodes) > 0 &&
-	    !json_array_has_str(nodes, inst_primary_node(inst)))
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "Disk %s is not on %s, the instance's primary "
-				 "node",
-				 disk_uuid(disk),
-				 lu_node_name(lu, inst_primary_node(inst)));
-	return 0;
+	if (check_nodes(lu, disk, err) < 0)
+		return -1;
+	if (reserve_disk(lu->m->reserve, lu->job_id, disk_uuid(disk)))
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "Disk %s is just being attached to an instance",
+			 disk_uuid(disk));
 }
 
 static int attach_disk(struct lu *lu, size_t i, const json_t *given,
