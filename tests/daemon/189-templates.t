@@ -4,14 +4,22 @@
 # planned as for any other, and the node says no.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/cluster.sh"
+vcluster_only "they have the kernel of this machine, which may lack DRBD"
 cluster_start --nodes 3
 
 all=sharedfile,file,diskless,plain,drbd,rbd,ext,blockdev,gluster
-succeeds "all templates are enabled" m gnt-cluster modify \
-    "--enabled-disk-templates=$all" "--ipolicy-disk-templates=$all"
-fails "volumes without a volume group" add web1 -t plain -s 4m -n node1
-like "$out" 'Cluster does not support lvm-based instances' "are refused"
-m gnt-cluster modify --vg-name=xenvg >/dev/null
+enable_all() {
+    m gnt-cluster modify "--enabled-disk-templates=$all" \
+        "--ipolicy-disk-templates=$all" "$@"
+}
+fails "volumes without a volume group" enable_all
+like "$out" 'specify a volume group when enabling' "are not enabled"
+fails "mirrors without DRBD" \
+    enable_all --vg-name=xenvg --drbd-usermode-helper=/bin/true
+like "$out" "Error checking drbd helper on node 'node1" "neither"
+has_drbd node1 node2 node3
+succeeds "all templates are enabled" \
+    enable_all --vg-name=xenvg --drbd-usermode-helper=/bin/true
 
 refused_by_node() {
     fails "an instance on $1" add web1 -t "$@"

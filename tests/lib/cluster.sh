@@ -93,6 +93,15 @@ path_on() {
     fi
 }
 
+# has_drbd NODE...: virtual nodes whose kernels have DRBD, as far as their files say
+has_drbd() {
+    for drbd_node in "$@"; do
+        drbd_folder=$(root "$drbd_node")/sys/module/drbd/parameters
+        mkdir -p "$drbd_folder"
+        echo /bin/true >"$drbd_folder/usermode_helper"
+    done
+}
+
 # add NAME OPTION...: an instance without name lookups
 add() {
     name=$1

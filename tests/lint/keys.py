@@ -47,7 +47,8 @@ LEFT = [
       "masterd/lu/modify/instance_convert.c": "op->ext_params",
       "masterd/lu/modify/instance_modify.c": "m->after_hv",
       "masterd/lu/modify/instance_modify_nics.c": "base",
-      "masterd/lu/cluster/cluster.c": "presets op->diskparams cluster"}),
+      "masterd/lu/cluster/cluster.c": "presets op->diskparams cluster",
+      "masterd/lu/group/group_access.c": "filled"}),
     ("one step of a change of several devices",
      "", {"masterd/lu/modify/instance_modify_apply.c":
           "step leaving one",

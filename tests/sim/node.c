@@ -153,6 +153,13 @@ static json_t *do_snapshot(struct sim_node *n, const json_t *args)
 	return good(json_make("[s, O]", "xenvg", json_array_get(args, 1)));
 }
 
+static json_t *do_drbd_helper(struct sim_node *n, const json_t *args)
+{
+	(void)n;
+	(void)args;
+	return good(json_string("/bin/true"));
+}
+
 static json_t *do_vg_list(struct sim_node *n, const json_t *args)
 {
 	(void)n;
@@ -616,6 +623,7 @@ static const struct {
 	{"blockdev_getdimensions", do_dimensions},
 	{"blockdev_wipe", do_wipe},
 	{"drbd_wait_sync", do_wait_sync},
+	{"drbd_helper", do_drbd_helper},
 	{"vg_list", do_vg_list},
 	{"lv_list", do_lv_list},
 	{"bdev_sizes", do_bdev_sizes},

@@ -106,6 +106,128 @@ Test(cluster_params, cluster_parameters_that_would_be_ignored_are_refused)
 	       "not enabled on the cluster: plain");
 }
 
+/* --- volumes and mirrors --- */
+
+static json_t *op_storage(const char *templates, const char *group,
+			  const char *helper)
+{
+	auto_strv struct strv names = {0};
+
+	str_split(&names, templates, ',');
+	return json_make("{s:s, s:o, s:s?, s:s?}", "OP_ID",
+			 "OP_CLUSTER_SET_PARAMS", "enabled_disk_templates",
+			 json_from_strv(&names), "vg_name", group,
+			 "drbd_helper", helper);
+}
+
+#define FEW "sharedfile,diskless"
+
+Test(cluster_params, volumes_need_a_group_that_all_nodes_have)
+{
+	expect(op_storage(FEW ",plain", NULL, NULL),
+	       "specify a volume group when enabling");
+	expect(op_storage(FEW ",plain", "other", NULL),
+	       "Error on node 'node1.example.com': volume group 'other' "
+	       "missing");
+	s.nodes[2].fail_on = "vg_list"; /* which is ignored */
+	expect(op_storage(FEW ",plain", "xenvg", NULL), "success");
+	s.nodes[2].fail_on = NULL;
+	expect(set_cluster("vg_name", json_string("other")), "missing");
+	expect(set_cluster("vg_name", json_string("")),
+	       "Cannot unset volume group");
+	expect(op_storage(FEW, "", NULL), "success");
+	expect(set_cluster("vg_name", json_string("other")), "success");
+	expect(op_storage(FEW ",plain", NULL, NULL), "missing");
+}
+
+Test(cluster_params, mirrors_need_the_helper_that_all_nodes_have)
+{
+	expect(op_storage(FEW ",drbd", "xenvg", NULL),
+	       "Cannot enable DRBD without a DRBD usermode helper");
+	expect(op_storage(FEW ",drbd", "xenvg", "/bin/false"),
+	       "Error on node 'node1.example.com': drbd helper is /bin/true");
+	s.nodes[2].fail_on = "drbd_helper";
+	expect(op_storage(FEW ",drbd", "xenvg", "/bin/true"),
+	       "Error checking drbd helper on node 'node3.example.com'");
+	s.nodes[2].fail_on = NULL;
+	expect(op_storage(FEW ",drbd", "xenvg", "/bin/true"), "success");
+	expect(set_cluster("drbd_helper", json_string("")),
+	       "Cannot disable drbd helper while DRBD is enabled");
+	expect(op_storage(FEW, "", ""), "success");
+}
+
+/* --- what instances use --- */
+
+static json_t *op_templates(const char *a, const char *b)
+{
+	return json_make("{s:s, s:[s, s], s:{s:[s]}}", "OP_ID",
+			 "OP_CLUSTER_SET_PARAMS", "enabled_disk_templates", a,
+			 b, "ipolicy", "disk-templates", a);
+}
+
+Test(cluster_params, what_disks_use_is_not_disabled)
+{
+	json_t *op = op_named("OP_INSTANCE_SET_PARAMS", "web1");
+	json_t *cluster;
+
+	expect(op_add("web1", NODE2, true), "success");
+	expect(op_templates("gluster", "diskless"), "instance web1 uses it");
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+	json_object_set_new(op, "disks",
+			    json_make("[[s, i, {}]]", "detach", 0));
+	expect(op, "success");
+	expect(op_templates("gluster", "diskless"), "the detached disk");
+	expect(op_templates("sharedfile", "gluster"),
+	       "Cannot disable disk template 'diskless', instance web1");
+	/* What is not enabled anyway is not disabled. */
+	cluster = config_edit(config_cluster(s.master->config));
+	json_object_set_new(cluster, "enabled_disk_templates",
+			    json_make("[s]", "diskless"));
+	config_put_cluster(s.master->config, cluster);
+	expect(op_templates("diskless", "gluster"), "success");
+}
+
+Test(cluster_params, nics_without_addresses_are_not_routed)
+{
+	json_t *op = op_add("web1", NODE2, true);
+
+	json_object_set_new(op, "nics",
+			    json_make("[{s:s}, {}]", "ip", "192.0.2.9"));
+	expect(op, "success");
+	expect(set_cluster("nicparams", json_make("{s:s}", "mode", "routed")),
+	       "Instance web1, nic/1: routed NIC with no ip address");
+	expect(set_cluster("nicparams", json_make("{s:s}", "link", "br7")),
+	       "success");
+}
+
+static json_t *in_userspace(void)
+{
+	return json_make("{s:{s:s}}", "gluster", "access", "userspace");
+}
+
+static json_t *op_group(void)
+{
+	return json_make("{s:s, s:s, s:o}", "OP_ID", "OP_GROUP_SET_PARAMS",
+			 "group_name", "default", "diskparams", in_userspace());
+}
+
+Test(cluster_params, disks_are_reached_as_their_hypervisor_can)
+{
+	static const char why[] =
+		"Instance web1: cannot use 'userspace' access setting with "
+		"fake hypervisor and gluster disk type";
+	json_t *op = op_add("web1", NODE2, true);
+
+	expect(op_templates("gluster", "sharedfile"), "success");
+	json_set_str(op, "disk_template", "gluster");
+	expect(op, "success");
+	expect(set_cluster("diskparams", in_userspace()), why);
+	expect(op_group(), why);
+	expect(op_named("OP_INSTANCE_REMOVE", "web1"), "success");
+	expect(op_group(), "success");
+	expect(set_cluster("diskparams", in_userspace()), "success");
+}
+
 Test(cluster_params, what_the_cluster_resets_has_the_built_in_value)
 {
 	const json_t *cluster;

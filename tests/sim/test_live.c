@@ -21,11 +21,12 @@ static void setup_running(void)
 	json_t *op = op_add(NAME, NODE2, true);
 
 	sim_init_big(&s, 3, 1, 1);
-	expect(json_make("{s:s, s:[s, s], s:s, s:[s, s, s, s], "
+	expect(json_make("{s:s, s:[s, s], s:s, s:s, s:[s, s, s, s], "
 			 "s:{s:[s, s, s, s]}}",
 			 "OP_ID", "OP_CLUSTER_SET_PARAMS",
 			 "enabled_hypervisors", "fake", "kvm", "vg_name",
-			 "xenvg", "enabled_disk_templates", "drbd", "plain",
+			 "xenvg", "drbd_helper", "/bin/true",
+			 "enabled_disk_templates", "drbd", "plain",
 			 "sharedfile", "diskless", "ipolicy", "disk-templates",
 			 "drbd", "plain", "sharedfile", "diskless"),
 	       "success");

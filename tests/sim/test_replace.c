@@ -300,8 +300,9 @@ Test(replace, evacuation_of_secondaries_does_the_same)
 	make_mirrored();
 	json_set_bool(strict, "ignore_ipolicy", false);
 	expect(strict, "instance policy: Disk template drbd is not allowed");
-	expect(json_make("{s:s, s:[s, s], s:{s:[s, s]}}", "OP_ID",
-			 "OP_CLUSTER_SET_PARAMS", "enabled_disk_templates",
+	expect(json_make("{s:s, s:s, s:s, s:[s, s], s:{s:[s, s]}}", "OP_ID",
+			 "OP_CLUSTER_SET_PARAMS", "vg_name", "xenvg",
+			 "drbd_helper", "/bin/true", "enabled_disk_templates",
 			 "diskless", "drbd", "ipolicy", "disk-templates",
 			 "diskless", "drbd"),
 	       "success");

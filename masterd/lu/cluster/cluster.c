@@ -462,39 +462,6 @@ static void warn_of_effects(struct lu *lu)
 	group_warn_violations(lu, &names);
 }
 
-/* Templates and hypervisors in use must stay enabled. */
-static int check_in_use(struct lu *lu, const json_t *cluster, struct error *err)
-{
-	const struct op_cluster_set_params *op = lu->op;
-	const json_t *templates = cluster_enabled_disk_templates(cluster);
-	const json_t *hypervisors = cluster_enabled_hypervisors(cluster);
-	const char *uuid;
-	json_t *inst;
-
-	if (op->enabled_disk_templates == NULL &&
-	    op->enabled_hypervisors == NULL)
-		return 0;
-	json_object_foreach (
-		json_unconst(config_all(lu->m->config, CONFIG_INSTANCE)), uuid,
-		inst) {
-		const char *template =
-			config_instance_template(lu->m->config, inst);
-		const char *hv = inst_hypervisor(inst);
-
-		if (!json_array_has_str(templates, template))
-			return error_set(err, ERR_PREREQ, ECODE_STATE,
-					 "Cannot disable disk template '%s', "
-					 "instance %s uses it",
-					 template, inst_name(inst));
-		if (!json_array_has_str(hypervisors, hv))
-			return error_set(err, ERR_PREREQ, ECODE_STATE,
-					 "Cannot disable hypervisor '%s', "
-					 "instance %s uses it",
-					 hv, inst_name(inst));
-	}
-	return 0;
-}
-
 static int check_values(const struct op_cluster_set_params *op,
 			const json_t *cluster, struct error *err)
 {
@@ -528,6 +495,7 @@ static int set_params_build(struct lu *lu, struct error *err)
 	set_none(cluster, CONFIG_MEMBER(cluster, volume_group_name));
 	set_none(cluster, CONFIG_MEMBER(cluster, drbd_usermode_helper));
 	if (cluster_values_check_folders(op, cluster, err) < 0 ||
+	    cluster_storage_check(lu, cluster, err) < 0 ||
 	    cluster_values_set_mac_prefix(op, cluster, err) < 0 ||
 	    cluster_os_set(op, cluster, err) < 0 ||
 	    cluster_values_set_uids(op, cluster, err) < 0 ||
@@ -545,7 +513,7 @@ static int set_params_build(struct lu *lu, struct error *err)
 	    state_set_disk(cluster, op->disk_state, err) < 0 ||
 	    check_allowed(op, cluster, err) < 0)
 		return -1;
-	return check_in_use(lu, cluster, err);
+	return cluster_in_use_check(lu, cluster, err);
 }
 
 static WAITS int set_params_check(struct lu *lu, struct error *err)
@@ -558,7 +526,9 @@ static WAITS int set_params_check(struct lu *lu, struct error *err)
 	warn_of_effects(lu);
 	communication_warn(lu, op->instance_communication_network);
 	cluster = json_incref(set_params_of(lu)->cluster);
-	return cluster_os_check(lu, cluster, err);
+	return cluster_storage_ask(lu, cluster, err) < 0
+		       ? -1
+		       : cluster_os_check(lu, cluster, err);
 }
 
 static void set_params_env(struct lu *lu, json_t *ret_env)

@@ -239,7 +239,7 @@ static bool hv_changes(struct lu *lu, const char *hv)
 		!json_array_has_str(now, hv));
 }
 
-static void nodes_with_instances(const struct config *c, struct strv *ret)
+void cluster_os_nodes(const struct config *c, struct strv *ret)
 {
 	auto_strv struct strv all = {0};
 
@@ -258,7 +258,7 @@ static WAITS int check_hypervisors(struct lu *lu, const json_t *cluster,
 	const json_t *enabled = cluster_enabled_hypervisors(cluster);
 	auto_strv struct strv nodes = {0};
 
-	nodes_with_instances(lu->m->config, &nodes);
+	cluster_os_nodes(lu->m->config, &nodes);
 	for (size_t i = 0; i < json_array_size(enabled); i++) {
 		const char *hv = json_string_value(json_array_get(enabled, i));
 

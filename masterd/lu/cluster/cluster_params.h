@@ -16,6 +16,22 @@ int cluster_os_set(const struct op_cluster_set_params *op, json_t *cluster,
 WAITS int cluster_os_check(struct lu *lu, const json_t *cluster,
 			   struct error *err);
 
+/* Add the UUIDs of the nodes that may have instances, in nice order. */
+void cluster_os_nodes(const struct config *c, struct strv *ret);
+
+/* Whether templates on volumes have their volume group, and mirrors the helper
+ * of DRBD; cluster as it is going to be. */
+int cluster_storage_check(struct lu *lu, const json_t *cluster,
+			  struct error *err);
+/* The same of the nodes, where the opcode changes that. */
+WAITS int cluster_storage_ask(struct lu *lu, const json_t *cluster,
+			      struct error *err);
+
+/* Whether templates and hypervisors in use stay enabled, and NICs and ways of
+ * access to disks possible; cluster as it is going to be. */
+int cluster_in_use_check(struct lu *lu, const json_t *cluster,
+			 struct error *err);
+
 /* For a new cluster: its first node has the enabled hypervisors. */
 WAITS int cluster_os_check_first(struct lu *lu, struct error *err);
 

@@ -128,7 +128,8 @@ static int set_params(struct lu *lu, json_t *group,
 	if (p->alloc_policy != NULL)
 		group_set_alloc_policy(group, p->alloc_policy);
 	if (!is_empty(p->diskparams) &&
-	    set_diskparams(cluster, group, p->diskparams, err) < 0)
+	    (set_diskparams(cluster, group, p->diskparams, err) < 0 ||
+	     group_check_access(lu, cluster, group, p->diskparams, err) < 0))
 		return -1;
 	if (!is_empty(p->ipolicy) &&
 	    (set_ipolicy(group, p->ipolicy, err) < 0 ||

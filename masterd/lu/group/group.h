@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Instances and the policy of their group. */
+/* Instances and what their group says: its policy, its disk parameters. */
 #ifndef MASTERD_LU_GROUP_GROUP_H
 #define MASTERD_LU_GROUP_GROUP_H
 
@@ -24,6 +24,13 @@ void group_violations_with_disk(struct lu *lu, const json_t *inst,
 /* -1 with err, which names all of them, when the instance as it is breaks rules
  * of the policy of this node's group. */
 int group_check_policy(struct lu *lu, const json_t *inst, const char *node_uuid,
+		       struct error *err);
+
+/* ERR_PREREQ when an instance of the group cannot reach its disks with the disk
+ * parameters that are changed ({template: {name: value}}, may be NULL); cluster
+ * and group as they are going to be. */
+int group_check_access(struct lu *lu, const json_t *cluster,
+		       const json_t *group, const json_t *changes,
 		       struct error *err);
 
 #endif
