@@ -81,6 +81,18 @@ static void ended(void *arg, const struct job *j)
 	recover_unstarted(m->recover, j);
 }
 
+/* How many jobs may run at once.  A configuration that was written by others
+ * may say more than the queue counts with; with none the queue would stop for
+ * good, also for the command that corrects it. */
+static unsigned places(const json_t *cluster)
+{
+	int64_t n = cluster_max_running_jobs_or(cluster, MAX_RUNNING_JOBS);
+
+	if (n < 1)
+		return MAX_RUNNING_JOBS;
+	return n > INT32_MAX ? INT32_MAX : (unsigned)n;
+}
+
 static WAITS struct queue *open_queue(struct master *m, struct error *err)
 {
 	const json_t *cluster = config_cluster(m->config);
@@ -98,8 +110,7 @@ static WAITS struct queue *open_queue(struct master *m, struct error *err)
 		.store = m->quorum == NULL
 				 ? NULL
 				 : state_store(quorum_state(m->quorum)),
-		.max_running = (unsigned)cluster_max_running_jobs_or(
-			cluster, MAX_RUNNING_JOBS),
+		.max_running = places(cluster),
 	};
 
 	return queue_open(&config, err);

@@ -309,9 +309,9 @@ static int init(struct cli *cli, struct error *err)
 		.hv_state = json_get(given, "hv_state"),
 		.disk_state = json_get(given, "disk_state"),
 		.nicparams = cli_value(cli, &OPT_NICPARAMS),
-		.candidate_pool_size = (int)cli_count(cli, &OPT_POOL_SIZE),
-		.max_running_jobs = (int)cli_count(cli, &OPT_MAX_RUNNING),
-		.max_tracked_jobs = (int)cli_count(cli, &OPT_MAX_TRACKED),
+		.candidate_pool_size = cli_count(cli, &OPT_POOL_SIZE),
+		.max_running_jobs = cli_count(cli, &OPT_MAX_RUNNING),
+		.max_tracked_jobs = cli_count(cli, &OPT_MAX_TRACKED),
 	};
 	set_storage(&request);
 	if (request.modify_etc_hosts && add_to_hosts(p, node_ip, err) < 0)

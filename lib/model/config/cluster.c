@@ -5,6 +5,7 @@
 #include "lib/model/config/cluster.h"
 
 #include <ctype.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "lib/base/array.h"
@@ -46,7 +47,7 @@ static const char *or_else(const char *given, const char *preset)
 	return given != NULL ? given : preset;
 }
 
-static int or_number(int given, int preset)
+static int64_t or_number(int64_t given, int64_t preset)
 {
 	return given != 0 ? given : preset;
 }
@@ -73,6 +74,26 @@ static bool is_mac_prefix(const char *s)
 				   : !isxdigit((unsigned char)s[i]))
 			return false;
 	return strtol(s, NULL, 16) % 2 == 0;
+}
+
+int cluster_check_count(const char *what, int64_t n, struct error *err)
+{
+	if (n <= INT32_MAX)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "%s is too large (%jd), it can be %d at most", what,
+			 (intmax_t)n, INT32_MAX);
+}
+
+static int check_counts(const struct cluster_init *init, struct error *err)
+{
+	if (cluster_check_count("candidate_pool_size",
+				init->candidate_pool_size, err) < 0 ||
+	    cluster_check_count("max_running_jobs", init->max_running_jobs,
+				err) < 0)
+		return -1;
+	return cluster_check_count("max_tracked_jobs", init->max_tracked_jobs,
+				   err);
 }
 
 static int check_names(const struct cluster_init *init, struct error *err)
@@ -281,7 +302,7 @@ static void set_common(json_t *object, const struct draft *d, const char *uuid)
 static void set_identity(json_t *c, const struct draft *d)
 {
 	const struct cluster_init *init = d->init;
-	int family = or_number(init->primary_ip_family, AF_IPV4);
+	int family = (int)or_number(init->primary_ip_family, AF_IPV4);
 
 	json_set_str(c, "cluster_name", init->cluster_name);
 	json_set_str(c, "master_node", d->node_uuid);
@@ -481,9 +502,9 @@ json_t *cluster_new_config(const struct cluster_init *init, struct error *err)
 	struct draft d = {.init = init};
 	json_t *config = NULL;
 
-	if (check_names(init, err) == 0 && draft_lists(&d, err) == 0 &&
-	    draft_params(&d, err) == 0 && draft_ipolicy(&d, err) == 0 &&
-	    draft_states(&d, err) == 0)
+	if (check_names(init, err) == 0 && check_counts(init, err) == 0 &&
+	    draft_lists(&d, err) == 0 && draft_params(&d, err) == 0 &&
+	    draft_ipolicy(&d, err) == 0 && draft_states(&d, err) == 0)
 		config = compose(&d);
 	draft_done(&d);
 	return config;

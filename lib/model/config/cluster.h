@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "lib/base/error.h"
 #include "lib/base/mem.h"
@@ -66,14 +67,18 @@ struct cluster_init {
 	 * very many; NULL: none. */
 	const json_t *more_nodes;
 
-	int candidate_pool_size; /* [10] */
-	int max_running_jobs;	 /* [20] */
-	int max_tracked_jobs;	 /* [25] */
+	int64_t candidate_pool_size; /* [10] */
+	int64_t max_running_jobs;    /* [20] */
+	int64_t max_tracked_jobs;    /* [25] */
 	const char *install_image, *zeroing_image;
 	const char *instance_communication_network;
 	bool use_external_mip_script, modify_etc_hosts, modify_ssh_setup;
 	bool maintain_node_health, prealloc_wipe_disks, enabled_user_shutdown;
 };
+
+/* ERR_PREREQ when a number of jobs or nodes, the member `what`, is larger than
+ * what the daemons, Ganeti's as well, count with. */
+int cluster_check_count(const char *what, int64_t n, struct error *err);
 
 /* The whole document, to be freed: the cluster, the node group "default" and
  * the first node, which is the master; serial number 1, new UUIDs, times of

@@ -8,6 +8,7 @@
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
+#include "lib/model/config/cluster.h"
 #include "lib/model/config/config_objects.h"
 #include "lib/model/config/uid_pool.h"
 #include "lib/model/kinds/template.h"
@@ -116,6 +117,18 @@ static int check_tools(const json_t *tools, struct error *err)
 	return 0;
 }
 
+static int check_counts(const struct op_cluster_set_params *op,
+			struct error *err)
+{
+	if (cluster_check_count("candidate_pool_size", op->candidate_pool_size,
+				err) < 0 ||
+	    cluster_check_count("max_running_jobs", op->max_running_jobs, err) <
+		    0)
+		return -1;
+	return cluster_check_count("max_tracked_jobs", op->max_tracked_jobs,
+				   err);
+}
+
 int cluster_values_check(const struct op_cluster_set_params *op,
 			 const json_t *cluster, struct error *err)
 {
@@ -131,7 +144,9 @@ int cluster_values_check(const struct op_cluster_set_params *op,
 		return -1;
 	if (check_image("Zeroing", op->zeroing_image, err) < 0)
 		return -1;
-	return check_tools(op->compression_tools, err);
+	return check_counts(op, err) < 0
+		       ? -1
+		       : check_tools(op->compression_tools, err);
 }
 
 /* An enabled template whose disks lie in the folder that this member of the
