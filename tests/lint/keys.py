@@ -46,6 +46,7 @@ LEFT = [
       "masterd/lu/spec/instance_spec_policy.c": "beparams whole",
       "masterd/lu/modify/instance_convert.c": "op->ext_params",
       "masterd/lu/modify/instance_modify.c": "m->after_hv",
+      "masterd/lu/modify/instance_modify_check.c": "least op->hvparams",
       "masterd/lu/modify/instance_modify_nics.c": "base",
       "masterd/lu/cluster/cluster.c": "presets op->diskparams cluster",
       "masterd/lu/group/group_access.c": "filled"}),

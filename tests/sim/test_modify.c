@@ -607,6 +607,22 @@ static json_t *op_std(int64_t memory)
 		1, "spindle-use", 1);
 }
 
+/* No instance has less memory. */
+static json_t *op_memory_min(int mib)
+{
+	auto_json json_t *limits = json_deep_copy(json_array_get(
+		json_get(json_get(config_cluster(s.master->config), "ipolicy"),
+			 "minmax"),
+		0));
+	json_t *op;
+
+	json_set_int(json_object_get(limits, "min"), "memory-size", mib);
+	op = op_policy("minmax", json_make("[O]", limits));
+	json_object_set_new(json_object_get(op, "ipolicy"), "std",
+			    json_make("{s:i}", "memory-size", 128));
+	return op;
+}
+
 Test(modify, standard_sizes_fill_in_where_somebody_chose_them)
 {
 	json_t *op = op_add("web1", NODE2, true);
@@ -626,6 +642,26 @@ Test(modify, standard_sizes_fill_in_where_somebody_chose_them)
 	expect(op_add("web2", NODE2, true), "success");
 	cr_assert_null(json_object_get(json_get(instance("web2"), "beparams"),
 				       "maxmem"));
+}
+
+Test(modify, what_is_outside_the_policy_can_still_be_changed)
+{
+	json_t *op = op_add("web1", NODE2, true);
+
+	json_object_set_new(
+		op, "beparams",
+		json_make("{s:i, s:i}", "minmem", 32, "maxmem", 48));
+	expect(op, "success");
+	expect(op_memory_min(64), "success");
+	expect(op_modify("osparams", json_make("{s:s}", "key", "value")),
+	       "success");
+	expect(op_modify("beparams", json_make("{s:i}", "vcpus", 2)),
+	       "memory-size value 48 is not in range");
+	expect(op_modify("beparams", json_make("{s:i}", "maxmem", 96)),
+	       "memory-size value 32 is not in range");
+	expect(op_modify("beparams",
+			 json_make("{s:i, s:i}", "minmem", 64, "maxmem", 96)),
+	       "success");
 }
 
 /* Without disks it is diskless, which a policy for disks does not mean. */

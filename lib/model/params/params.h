@@ -121,7 +121,9 @@ void params_hv_names(struct strv *ret);
 
 /* Violations of the policy by one instance: its numbers against minmax, std
  * not used; adds sentences like Ganeti's to ret. Specs: memory, vcpus, disk
- * count, each disk's size (MiB), nic count, spindle use; template. */
+ * count, each disk's size (MiB), nic count, spindle use; template.  A number
+ * that is PARAMS_SPEC_UNSAID violates nothing. */
+#define PARAMS_SPEC_UNSAID (-1)
 struct params_spec {
 	int64_t memory, vcpus, disk_count, nic_count, spindle_use;
 	const int64_t *disk_sizes;

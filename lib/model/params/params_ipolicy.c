@@ -326,7 +326,7 @@ static void add_if_outside(const json_t *bound, const char *name,
 	int64_t lo = json_int(min, name, 0);
 	int64_t hi = json_int(max, name, INT64_MAX);
 
-	if (value >= lo && value <= hi)
+	if (value == PARAMS_SPEC_UNSAID || (value >= lo && value <= hi))
 		return;
 	strv_addf(ret, "%s%s value %lld is not in range [%lld, %lld]", name,
 		  qualifier, (long long)value, (long long)lo, (long long)hi);

@@ -142,8 +142,11 @@ static WAITS int check_memory(struct lu *lu, struct error *err)
 /* The template it will have: without disks it is diskless. */
 static const char *template_after(struct lu *lu, const struct modify *m)
 {
+	const struct op_instance_set_params *op = lu->op;
 	const json_t *first = json_array_get(m->disks, 0);
 
+	if (op->disk_template != NULL)
+		return op->disk_template;
 	return first == NULL ? "diskless"
 			     : disk_dev_type_or(
 				       first, config_instance_template(
@@ -225,21 +228,37 @@ static WAITS int check_space(struct lu *lu, struct error *err)
 			       err);
 }
 
-static int check_policy(struct lu *lu, struct error *err)
+static int check_policy_with(struct lu *lu, json_t *be, struct error *err)
 {
-	const struct op_instance_set_params *op = lu->op;
 	struct modify *m = modify_of(lu);
 	const struct inst_spec spec = {
-		.filled_be = m->after_be,
+		.filled_be = be,
 		.disks = m->disks,
 		.nics = inst_own_nics(m->changed),
 		.template = template_after(lu, m),
 	};
 
-	return op->ignore_ipolicy
-		       ? 0
-		       : spec_check_policy(lu, &spec,
-					   inst_primary_node(m->inst), err);
+	return spec_check_policy(lu, &spec, inst_primary_node(m->inst), err);
+}
+
+/* As with Ganeti, memory and CPUs count only where the opcode changes some of
+ * them: an instance that is outside of a newer policy can still be changed
+ * otherwise.  Both limits of its memory have to be inside. */
+static int check_policy(struct lu *lu, struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+	struct modify *m = modify_of(lu);
+	auto_json json_t *least = NULL;
+
+	if (op->ignore_ipolicy)
+		return 0;
+	if (json_object_size(op->beparams) == 0)
+		return check_policy_with(lu, NULL, err);
+	least = json_overlay(m->after_be, NULL);
+	json_set_int(least, "maxmem", be_minmem(m->after_be));
+	return check_policy_with(lu, m->after_be, err) < 0
+		       ? -1
+		       : check_policy_with(lu, least, err);
 }
 
 WAITS int modify_check_resources(struct lu *lu, struct error *err)

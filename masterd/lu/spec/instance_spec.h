@@ -118,7 +118,8 @@ json_t *spec_std_disk(const json_t *cluster, const json_t *given);
  * forthcoming instance that is made real the disks that it has. */
 void spec_complete(const struct master *m, json_t *op);
 
-/* ERR_PREREQ when the policy of the node's group forbids it. */
+/* ERR_PREREQ when the policy of the node's group forbids it; without .filled_be
+ * its memory and CPUs are not looked at. */
 int spec_check_policy(struct lu *lu, const struct inst_spec *s,
 		      const char *node_uuid, struct error *err);
 

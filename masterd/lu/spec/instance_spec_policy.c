@@ -102,6 +102,11 @@ void spec_complete(const struct master *m, json_t *op)
 				?: std_devices(cluster, "disk-count"));
 }
 
+static int64_t said(const struct inst_spec *s, const char *key)
+{
+	return json_int(s->filled_be, key, PARAMS_SPEC_UNSAID);
+}
+
 /* What the policy of the group forbids; to be freed, NULL: nothing. */
 static char *violations(struct lu *lu, const struct inst_spec *s,
 			const json_t *group)
@@ -111,9 +116,9 @@ static char *violations(struct lu *lu, const struct inst_spec *s,
 	size_t n = json_array_size(s->disks);
 	int64_t sizes[SPEC_DISKS_MAX];
 	struct params_spec spec = {
-		.memory = be_maxmem(s->filled_be),
-		.vcpus = be_vcpus(s->filled_be),
-		.spindle_use = be_spindle_use(s->filled_be),
+		.memory = said(s, "maxmem"),
+		.vcpus = said(s, "vcpus"),
+		.spindle_use = said(s, "spindle_use"),
 		.disk_count = (int64_t)n,
 		.nic_count = (int64_t)json_array_size(s->nics),
 		.disk_sizes = sizes,
