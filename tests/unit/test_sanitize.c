@@ -32,7 +32,7 @@ Test(sanitize, secrets_go_and_names_stay)
 	       "\"zeroing_image\":\"http://me:pw@acme.org/a@b\","
 	       "\"hvparams\":{\"kvm\":{\"vnc_password_file\":\"/etc/vnc\"}}},"
 	       "\"instances\":{\"u\":{\"name\":\"web1\",\"osparams_private\":"
-	       "{\"a\":\"b\"}}},"
+	       "{\"a\":\"b\",\"a/b\":\"c\"}}},"
 	       "\"disks\":{\"d\":{\"logical_id\":[\"n\",\"m\",1,2,3,\"k\"],"
 	       "\"params\":{\"api_token\":\"t\",\"empty_secret\":\"\"}}}}",
 	       false,
@@ -43,7 +43,7 @@ Test(sanitize, secrets_go_and_names_stay)
 	       "\"zeroing_image\":\"http://acme.org/a@b\","
 	       "\"hvparams\":{\"kvm\":{\"vnc_password_file\":\"/etc/vnc\"}}},"
 	       "\"instances\":{\"u\":{\"name\":\"web1\",\"osparams_private\":"
-	       "{\"a\":\"hidden\"}}},"
+	       "{\"a\":\"hidden\",\"a/b\":\"hidden\"}}},"
 	       "\"disks\":{\"d\":{\"logical_id\":[\"n\",\"m\",1,2,3,\"\"],"
 	       "\"params\":{\"api_token\":\"hidden\",\"empty_secret\":\"\"}}}"
 	       "}");

@@ -349,6 +349,18 @@ static json_t *new_text(struct work *w, const char *path, const char *old)
 	return json_string(clean);
 }
 
+/* The path of a member.  A slash in its name begins no part of the path: names
+ * of parameters may have some. */
+static char *path_below(const char *path, const char *key)
+{
+	char *below = xprintf("%s/%s", path, key);
+
+	for (char *p = below + strlen(path) + 1; *p != '\0'; p++)
+		if (*p == '/')
+			*p = '|';
+	return below;
+}
+
 static json_t *walk(struct work *w, const char *path, const json_t *value)
 {
 	const struct rule *rule;
@@ -365,7 +377,7 @@ static json_t *walk(struct work *w, const char *path, const json_t *value)
 		return json_ref(value);
 	copy = json_is_object(value) ? json_object() : json_array();
 	json_object_foreach (json_unconst(value), key, item) {
-		auto_free char *below = xprintf("%s/%s", path, key);
+		auto_free char *below = path_below(path, key);
 
 		json_object_set_new(copy, key, walk(w, below, item));
 	}
