@@ -40,7 +40,7 @@ static bool valid_ip(const char *ip)
 
 static bool is_none(const char *s)
 {
-	return s == NULL || strcmp(s, "none") == 0;
+	return s == NULL || strcasecmp(s, "none") == 0;
 }
 
 /* An untagged VLAN is stored with its dot, which programs on nodes expect. */

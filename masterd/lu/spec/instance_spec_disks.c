@@ -3,6 +3,7 @@
  * parameters are those of Ganeti; which template knows which of them says the
  * table of templates. */
 #include <string.h>
+#include <strings.h>
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
@@ -163,7 +164,7 @@ json_t *spec_disk(const char *template, const json_t *given, size_t i,
 	disk_set_size_mib(
 		disk, json_get(given, "adopt") != NULL ? 0 : disk_size(given));
 	disk_set_mode(disk, json_str(given, "mode", "rw"));
-	if (name == NULL || strcmp(name, "none") == 0)
+	if (name == NULL || strcasecmp(name, "none") == 0)
 		disk_drop_name(disk);
 	return disk;
 }
