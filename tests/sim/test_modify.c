@@ -751,6 +751,86 @@ Test(modify, two_that_both_fit_but_not_together)
 		     1);
 }
 
+/* --- nodes are asked --- */
+
+static void add_kvm(void)
+{
+	json_t *op = op_add("web1", s.nodes[0].name, false);
+
+	expect(json_make("{s:s, s:[s, s]}", "OP_ID", "OP_CLUSTER_SET_PARAMS",
+			 "enabled_hypervisors", "fake", "kvm"),
+	       "success");
+	json_set_str(op, "hypervisor", "kvm");
+	json_set_bool(op, "start", false);
+	expect(op, "success");
+	sim_make_mirrored(&s, "web1", &s.nodes[0], &s.nodes[1], 0, 1);
+}
+
+static json_t *op_osparam(void)
+{
+	json_t *op = op_modify("osparams", json_make("{s:s}", "key", "value"));
+
+	json_set_bool(op, "ignore_ipolicy", true);
+	return op;
+}
+
+static json_t *op_mask(const char *mask)
+{
+	json_t *op =
+		op_modify("hvparams", json_make("{s:s}", "cpu_mask", mask));
+
+	json_set_bool(op, "ignore_ipolicy", true);
+	return op;
+}
+
+Test(modify, parameters_are_checked_on_all_nodes_of_the_instance)
+{
+	add_kvm();
+	s.nodes[1].fail_on = "os_validate";
+	expect(op_osparam(), "with these parameters is refused");
+	s.nodes[1].fail_on = "hypervisor_validate_params";
+	expect(op_mask("0"), "validation failed on node " NODE2);
+	s.nodes[1].fail_on = "node_info";
+	expect(op_mask("0"), "Cannot get current information from node " NODE2);
+	s.nodes[1].fail_on = NULL;
+	expect(op_mask("3,16"), "has 16 physical CPUs, but 17 are required");
+	expect(op_mask("3,15"), "success");
+	expect(op_osparam(), "success");
+}
+
+Test(modify, an_instance_leaves_no_node_that_does_not_answer)
+{
+	expect(op_add("web1", NODE2, true), "success");
+	expect(op_modify("pnode", json_string(NODE3)),
+	       "Instance is still running on " NODE2);
+	s.nodes[1].fail_on = "instance_info";
+	expect(op_modify("pnode", json_string(NODE3)),
+	       "Node " NODE2 " does not answer, so instance web1, which is "
+	       "meant to run, may still run there; --force");
+	s.nodes[1].fail_on = NULL;
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+	expect(op_modify("pnode", json_string(NODE3)), "success");
+}
+
+Test(modify, none_is_nothing_in_any_case)
+{
+	const json_t *nic;
+	auto_json json_t *disks = NULL;
+
+	expect(op_add("web1", NODE2, true), "success");
+	expect(op_nic("add", json_integer(-1),
+		      json_make("{s:s, s:s}", "ip", "None", "name", "NONE")),
+	       "success");
+	nic = json_array_get(inst_nics(instance("web1")), 0);
+	cr_expect_null(nic_ip(nic));
+	cr_expect_null(nic_name(nic));
+	expect(op_disk("add", json_integer(-1),
+		       json_make("{s:i, s:s}", "size", 8, "name", "None")),
+	       "success");
+	disks = config_instance_disks(s.master->config, instance("web1"));
+	cr_expect_null(disk_name(json_array_get(disks, 1)));
+}
+
 /* --- detached disks --- */
 
 static json_t *op_attach(const char *name, const char *key, const char *value)

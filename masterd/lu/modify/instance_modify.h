@@ -11,7 +11,8 @@ struct modify {
 	json_t *changed;    /* as it will be; its disks are in .disks */
 	json_t *before_be, *after_be, *after_hv; /* complete */
 	const char *new_primary;		 /* UUID, or NULL */
-	bool running; /* whether it runs, if its primary answers */
+	bool running; /* whether it runs; if .silent, whether it is meant to */
+	bool silent;  /* its primary was asked, and does not answer */
 	bool hotplug; /* devices are plugged while it runs */
 
 	/* The steps for its devices, in order: [{action, index, device, rows}];

@@ -22,15 +22,25 @@ static bool is_up(const json_t *inst)
 	return str_eq(inst_admin_state(inst), "up");
 }
 
-/* Whether it runs, if its node answers. */
+static void all_nodes(struct lu *lu, struct strv *ret)
+{
+	const struct modify *m = modify_of(lu);
+
+	strv_add(ret, inst_primary_node(m->inst));
+	config_instance_secondaries(lu->m->config, m->inst, ret);
+}
+
 static WAITS void look(struct lu *lu)
 {
 	struct modify *m = modify_of(lu);
-	struct error ignored;
+	struct error err;
 
 	m->running = false;
-	if (inst_is_running(lu, m->inst, NULL, &m->running, &ignored) < 0)
-		m->running = is_up(m->inst);
+	m->silent = inst_is_running(lu, m->inst, NULL, &m->running, &err) < 0;
+	if (!m->silent)
+		return;
+	m->running = is_up(m->inst);
+	lu_warn(lu, "Can't get instance runtime information: %s", err.text);
 }
 
 WAITS int modify_check_state(struct lu *lu, struct error *err)
@@ -220,8 +230,7 @@ static WAITS int check_space(struct lu *lu, struct error *err)
 		xstrdup(config_instance_template(lu->m->config, m->inst));
 	auto_strv struct strv nodes = {0};
 
-	strv_add(&nodes, inst_primary_node(m->inst));
-	config_instance_secondaries(lu->m->config, m->inst, &nodes);
+	all_nodes(lu, &nodes);
 	return lu_check_spaces(lu, &nodes, template,
 			       resources_disk_sum(m->disks, template) -
 				       resources_disk_sum(before, template),
@@ -272,80 +281,182 @@ WAITS int modify_check_resources(struct lu *lu, struct error *err)
 
 /* --- parameters --- */
 
-/* Returns 0 also when the node cannot be asked. */
-static WAITS int ask_node(struct lu *lu, struct rpc_request request,
-			  struct error *err)
+/* Ask these nodes, but not those that are marked offline.  The first that
+ * refuses, a UUID, goes to *ret_node. */
+static WAITS int ask_nodes(struct lu *lu, const struct strv *nodes,
+			   struct rpc_request request, const char **ret_node,
+			   struct error *err)
 {
-	const char *primary = inst_primary_node(modify_of(lu)->inst);
-	const json_t *node = config_get(lu->m->config, CONFIG_NODE, primary);
-	auto_json json_t *answer = NULL;
+	size_t n;
+	struct node_result *r = lu_call_nodes(lu, nodes, request, &n);
+	int rc = 0;
 
-	if (node_offline(node)) {
-		json_decref(request.args);
-		return 0;
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		if (r[i].payload != NULL || r[i].offline)
+			continue;
+		*err = *r[i].err;
+		*ret_node = lu_keep_str(lu, xstrdup(node_uuid(r[i].node)));
+		rc = -1;
 	}
-	answer = lu_call(lu, primary, request, err);
-	return answer != NULL ? 0 : -1;
+	node_results_free(r, n);
+	return rc;
 }
 
+/* A new OS has to be on the primary; new parameters are looked at by all nodes
+ * that the instance may come to. */
 static WAITS int check_os(struct lu *lu, struct error *err)
 {
 	const struct op_instance_set_params *op = lu->op;
 	struct modify *m = modify_of(lu);
-	const char *os = inst_os(m->changed);
+	const char *os = inst_os(m->changed), *node;
 	const struct params_os own = {
 		.public = inst_osparams(m->changed),
 		.private = inst_osparams_private(m->changed)};
+	bool has_params = json_object_size(op->osparams) > 0 ||
+			  json_object_size(op->osparams_private) > 0;
 	auto_json json_t *params = NULL;
+	auto_strv struct strv nodes = {0};
 
 	if (*os == '\0' || (op->os_name != NULL && op->force) ||
-	    (op->os_name == NULL && json_object_size(op->osparams) == 0 &&
-	     json_object_size(op->osparams_private) == 0))
+	    (op->os_name == NULL && !has_params))
 		return 0;
 	if (params_fill_os_all(config_cluster(lu->m->config), os, &own, &params,
 			       err) < 0)
 		return -1;
-	if (ask_node(lu,
-		     rpc_os_validate(true, os, json_make("[s]", "parameters"),
-				     json_ref(params), op->force_variant),
-		     err) < 0)
-		return inst_os_refused(lu, inst_primary_node(m->inst), os, err);
+	strv_add(&nodes, inst_primary_node(m->inst));
+	if (has_params)
+		config_instance_secondaries(lu->m->config, m->inst, &nodes);
+	if (ask_nodes(lu, &nodes,
+		      rpc_os_validate(true, os, json_make("[s]", "parameters"),
+				      json_ref(params), op->force_variant),
+		      &node, err) < 0)
+		return inst_os_refused(lu, node, os, err);
 	return inst_check_os_supports(lu, inst_primary_node(m->inst), os,
 				      inst_hypervisor(m->inst), NULL, true,
 				      err);
+}
+
+/* --- CPUs that the instance is bound to --- */
+
+/* The highest number in a mask; -1: it has none. */
+static int64_t highest_cpu(const char *mask)
+{
+	int64_t highest = -1;
+
+	while (*mask != '\0') {
+		size_t n = strspn(mask, "0123456789");
+		auto_free char *digits = xstrndup(mask, n);
+		int64_t cpu;
+
+		if (str_to_int64(digits, &cpu) && cpu > highest)
+			highest = cpu;
+		mask += n > 0 ? n : 1;
+	}
+	return highest;
+}
+
+static int check_cpus_of(const struct node_result *r, int64_t needed,
+			 struct error *err)
+{
+	const json_t *total = json_get(
+		json_array_get(json_array_get(r->payload, 2), 0), "cpu_total");
+
+	if (r->offline)
+		return 0;
+	if (r->payload == NULL)
+		return error_set(err, ERR_PREREQ, ECODE_ENVIRON,
+				 "Cannot get current information from node %s: "
+				 "%s",
+				 node_name(r->node), r->err->text);
+	if (!json_is_integer(total))
+		return error_set(err, ERR_PREREQ, ECODE_ENVIRON,
+				 "Can't compute the number of physical CPUs on "
+				 "node %s",
+				 node_name(r->node));
+	if (json_integer_value(total) >= needed)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_NORES,
+			 "Node %s has %jd physical CPUs, but %jd are required",
+			 node_name(r->node),
+			 (intmax_t)json_integer_value(total), (intmax_t)needed);
+}
+
+static WAITS int check_cpus(struct lu *lu, const struct strv *nodes,
+			    struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+	const char *hv = inst_hypervisor(modify_of(lu)->inst);
+	int64_t needed =
+		highest_cpu(json_str(op->hvparams, "cpu_mask", "")) + 1;
+	struct node_result *r;
+	size_t n;
+	int rc = 0;
+
+	if (needed == 0)
+		return 0;
+	r = lu_call_nodes(
+		lu, nodes,
+		rpc_node_info(
+			json_array(),
+			json_make("[[s, o]]", hv,
+				  params_fill_hv(config_cluster(lu->m->config),
+						 hv, NULL, NULL))),
+		&n);
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		rc = check_cpus_of(&r[i], needed, err);
+	node_results_free(r, n);
+	return rc;
 }
 
 WAITS int modify_check_params(struct lu *lu, struct error *err)
 {
 	const struct op_instance_set_params *op = lu->op;
 	struct modify *m = modify_of(lu);
+	auto_strv struct strv nodes = {0};
+	const char *node;
 
+	all_nodes(lu, &nodes);
 	if (json_object_size(op->hvparams) > 0 &&
-	    ask_node(lu,
-		     rpc_hypervisor_validate_params(inst_hypervisor(m->inst),
-						    json_ref(m->after_hv)),
-		     err) < 0) {
+	    ask_nodes(lu, &nodes,
+		      rpc_hypervisor_validate_params(inst_hypervisor(m->inst),
+						     json_ref(m->after_hv)),
+		      &node, err) < 0) {
 		lu_not_valid(err);
 		return error_wrap(err,
 				  "Hypervisor parameter validation failed on "
 				  "node %s",
-				  lu_node_name(lu, inst_primary_node(m->inst)));
+				  lu_node_name(lu, node));
 	}
-	return check_os(lu, err);
+	return check_cpus(lu, &nodes, err) < 0 ? -1 : check_os(lu, err);
+}
+
+/* Ganeti's only warns; but then it would be started beside the one that may
+ * still run. */
+static int refuse_unheard(struct lu *lu, struct error *err)
+{
+	const struct modify *m = modify_of(lu);
+
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "Node %s does not answer, so instance %s, which is "
+			 "meant to run, may still run there; --force changes "
+			 "its primary node all the same",
+			 lu_node_name(lu, inst_primary_node(m->inst)),
+			 inst_name(m->inst));
 }
 
 int modify_check_primary(struct lu *lu, struct error *err)
 {
 	const struct op_instance_set_params *op = lu->op;
 	struct modify *m = modify_of(lu);
+	const char *old = inst_primary_node(m->inst);
 
-	if (m->new_primary == NULL ||
-	    strcmp(m->new_primary, inst_primary_node(m->inst)) == 0)
+	if (m->new_primary == NULL || strcmp(m->new_primary, old) == 0)
 		return 0;
 	if (m->running && !op->force)
-		return error_set(err, ERR_PREREQ, ECODE_STATE,
-				 "Instance is still running on %s",
-				 lu_node_name(lu, inst_primary_node(m->inst)));
+		return m->silent ? refuse_unheard(lu, err)
+				 : error_set(err, ERR_PREREQ, ECODE_STATE,
+					     "Instance is still running on %s",
+					     lu_node_name(lu, old));
 	inst_set_primary_node(m->changed, m->new_primary);
 	return 0;
 }
