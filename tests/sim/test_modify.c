@@ -364,6 +364,19 @@ Test(modify, new_disks_hold_all_of_the_old_volumes)
 	cr_expect_eq(size_of("web1", 0), 150);
 }
 
+Test(modify, exclusive_storage_is_left_by_volumes_alone)
+{
+	make_mirrored();
+	expect(op_convert("plain", NULL), "success");
+	expect(json_make("{s:s, s:{s:b}}", "OP_ID", "OP_CLUSTER_SET_PARAMS",
+			 "ndparams", "exclusive_storage", 1),
+	       "success");
+	expect(op_convert("sharedfile", NULL),
+	       "Cannot convert disk template from plain to sharedfile when "
+	       "exclusive storage is enabled");
+	expect(op_convert("drbd", NODE3), "from plain to drbd when exclusive");
+}
+
 Test(modify, volumes_stay_where_mirrors_cannot_be_made)
 {
 	size_t files;

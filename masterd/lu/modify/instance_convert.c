@@ -174,6 +174,19 @@ static int check_lvm(struct lu *lu, const char *template, struct error *err)
 			 "not supported by the cluster");
 }
 
+/* What has whole physical volumes for itself can only become that again. */
+static int check_exclusive(struct lu *lu, const json_t *inst,
+			   const char *template, struct error *err)
+{
+	if (template_get(template)->exclusive || !disks_exclusive(lu, inst))
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "Cannot convert disk template from %s to %s when "
+			 "exclusive storage is enabled",
+			 config_instance_template(lu->m->config, inst),
+			 template);
+}
+
 static WAITS int check_room(struct lu *lu,
 			    const struct op_instance_set_params *op,
 			    const json_t *inst, bool live, struct error *err)
@@ -214,6 +227,7 @@ WAITS int convert_check(struct lu *lu, const struct op_instance_set_params *op,
 		       op->disk_template, err) < 0 ||
 	    check_allowed(lu, inst, op->disk_template, err) < 0 ||
 	    check_lvm(lu, op->disk_template, err) < 0 ||
+	    check_exclusive(lu, inst, op->disk_template, err) < 0 ||
 	    check_ext(op, err) < 0 || live_copy_can(lu, inst, &live, err) < 0)
 		return -1;
 	if (!live &&
@@ -263,7 +277,7 @@ static WAITS int choose_secondary(struct lu *lu, struct conversion *c,
 static json_t *wanted_as(const json_t *old, int64_t size_mib,
 			 const json_t *ext_params)
 {
-	static const char *const keys[] = {"mode", "name"};
+	static const char *const keys[] = {"mode", "name", "spindles"};
 	json_t *wanted = json_overlay(ext_params, NULL);
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
