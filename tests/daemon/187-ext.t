@@ -84,6 +84,16 @@ fails "a script that fails" add web2 -t ext -n node1 \
     --disk 0:size=8m,provider=shelf
 like "$out" 'create script failed .exited with exit code 4., output: no room left' \
     "fails the creation, with its words"
+succeeds "parameters change" m gnt-instance modify \
+    --disk 0:modify,colour=red,size_of=9,mode=rw web1
+like "$out" 'disk.params:colour/0 -> red' "which is said"
+succeeds "or go" m gnt-instance modify --disk 0:modify,size_of=default web1
+fails "the provider stays" m gnt-instance modify --disk 0:modify,provider=attic web1
+like "$out" "Disk 'provider' parameter change is not possible" "what it is"
+succeeds "the next script" m gnt-instance reboot --type=full web1
+like "$(last open)" ' EXTP_COLOUR=red EXTP_PROVIDER=shelf ' "is told so"
+succeeds "an empty one" m gnt-instance modify --disk 0:modify,colour= web1
+like "$out" 'disk.params:colour/0 -> *$' "is one, too"
 succeeds "it is removed" m gnt-instance remove -f web1
 is "$(ls "$shelf")" "" "and its volume with it"
 tap_done

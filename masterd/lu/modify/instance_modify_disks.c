@@ -265,6 +265,59 @@ static int attach_disk(struct lu *lu, size_t i, const json_t *given,
 
 /* --- a disk is changed --- */
 
+/* What the program of external storage is told; "default" takes it away. */
+static int change_param(json_t *disk, size_t i, const char *key, json_t *value,
+			json_t *rows, struct error *err)
+{
+	json_t *params;
+
+	if (strcmp(key, "access") == 0 || strcmp(key, "provider") == 0)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Disk '%s' parameter change is not possible",
+				 key);
+	params = json_overlay(disk_params(disk), NULL);
+	if (json_is_string(value) &&
+	    strcasecmp(json_string_value(value), "default") == 0)
+		json_object_del(params, key);
+	else
+		json_object_set(params, key, value);
+	disk_set_params(disk, params);
+	modify_row(rows, json_incref(value), "disk.params:%s/%zu", key, i);
+	return 0;
+}
+
+static int change_member(json_t *disk, size_t i, const char *key, json_t *given,
+			 json_t *rows, struct error *err)
+{
+	const char *text = json_string_value(given);
+	bool is_mode = strcmp(key, "mode") == 0;
+	json_t *value;
+
+	if (strcmp(key, "size") == 0)
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Disk size change not possible, use "
+				 "grow-disk");
+	if (!is_mode && strcmp(key, "name") != 0 &&
+	    template_get(disk_dev_type(disk))->provider)
+		return change_param(disk, i, key, given, rows, err);
+	if (is_mode && (str_eq(text, "rw") || str_eq(text, "ro")))
+		disk_set_mode(disk, text);
+	else if (strcmp(key, "name") == 0 &&
+		 (text == NULL || strcasecmp(text, "none") == 0))
+		disk_drop_name(disk);
+	else if (strcmp(key, "name") == 0)
+		disk_set_name(disk, text);
+	else
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "Disk %zu: '%s' can't be changed to this; "
+				 "only mode (rw or ro) and name can be changed",
+				 i, key);
+	value = json_object_get(disk, key);
+	modify_row(rows, value == NULL ? json_null() : json_incref(value),
+		   "disk.%s/%zu", key, i);
+	return 0;
+}
+
 static int change_disk(struct modify *m, size_t i, const json_t *given,
 		       struct error *err)
 {
@@ -274,32 +327,9 @@ static int change_disk(struct modify *m, size_t i, const json_t *given,
 	json_t *value;
 
 	json_array_set_new(m->disks, i, disk);
-	json_object_foreach (json_unconst(given), key, value) {
-		const char *text = json_string_value(value);
-
-		if (strcmp(key, "size") == 0)
-			return error_set(err, ERR_PREREQ, ECODE_INVAL,
-					 "Disk size change not possible, use "
-					 "grow-disk");
-		if (strcmp(key, "mode") == 0 &&
-		    (str_eq(text, "rw") || str_eq(text, "ro")))
-			disk_set_mode(disk, text);
-		else if (strcmp(key, "name") == 0 &&
-			 (text == NULL || strcasecmp(text, "none") == 0))
-			disk_drop_name(disk);
-		else if (strcmp(key, "name") == 0)
-			disk_set_name(disk, text);
-		else
-			return error_set(err, ERR_PREREQ, ECODE_INVAL,
-					 "Disk %zu: '%s' can't be changed to "
-					 "this; only mode (rw or ro) and name "
-					 "can be changed",
-					 i, key);
-		value = json_object_get(disk, key);
-		modify_row(rows,
-			   value == NULL ? json_null() : json_incref(value),
-			   "disk.%s/%zu", key, i);
-	}
+	json_object_foreach (json_unconst(given), key, value)
+		if (change_member(disk, i, key, value, rows, err) < 0)
+			return -1;
 	return 0;
 }
 
