@@ -19,8 +19,8 @@
 #include "lib/base/str.h"
 
 /* MiB of translated code that it may keep.  Where they are full, all is thrown
- * away and translated anew, which takes seconds: a node that boots, joins and runs
- * guests fills 300.  Memory is taken as it is filled. */
+ * away and translated anew, which takes seconds: a node that boots, joins and
+ * runs guests fills 300.  Memory is taken as it is filled. */
 #define TCG "tcg,tb-size=512"
 #define PROBE_US 8000000
 #define POLL_NS (50 * 1000 * 1000)
