@@ -230,7 +230,7 @@ static void on_end(struct remote_job *job)
 	tell(c->all, true);
 }
 
-static void copy_to(const struct remote *r, const char *file,
+static void copy_to(const struct remote *r, const char *from, const char *file,
 		    const struct remote_node *nodes, size_t n)
 {
 	auto_free struct remote_job *jobs = xcalloc(n + 1, sizeof(*jobs));
@@ -244,6 +244,7 @@ static void copy_to(const struct remote *r, const char *file,
 		copies[i].all = &all;
 		jobs[i] = (struct remote_job){.node = nodes[i],
 					      .file = file,
+					      .from = from,
 					      .on_progress = on_progress,
 					      .on_end = on_end,
 					      .arg = &copies[i]};
@@ -280,12 +281,13 @@ static char *absolute(const char *file)
 static int copyfile(struct cli *cli, struct error *err)
 {
 	auto_free char *file = absolute(cli->args[0]);
+	auto_free char *from = realpath(file, NULL);
 	auto_json json_t *info = NULL, *rows = NULL;
 	auto_free struct remote_node *nodes = NULL;
 	struct remote remote;
 	size_t n;
 
-	if (access(file, F_OK) < 0)
+	if (from == NULL)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "No such filename '%s'", cli->args[0]);
 	if (open_remote(cli, &remote, &info, err) < 0)
@@ -294,7 +296,7 @@ static int copyfile(struct cli *cli, struct error *err)
 	if (rows == NULL)
 		return -1;
 	nodes = other_nodes(rows, cli_given(cli, &OPT_REPLICATION_NET), &n);
-	copy_to(&remote, file, nodes, n);
+	copy_to(&remote, from, file, nodes, n);
 	return CLI_OK;
 }
 

@@ -92,7 +92,7 @@ static WAITS int do_here(struct remote_job *job)
 		return run_here(job);
 	target = place_of(job);
 	task_leave();
-	rc = copy_here(job->file, target, &job->err);
+	rc = copy_here(job->from, target, &job->err);
 	task_enter();
 	return rc;
 }
@@ -135,7 +135,7 @@ static WAITS int copy_there(struct remote_job *job, struct ssh *s)
 {
 	auto_free char *target = place_of(job);
 	const struct ssh_file file = {
-		.from = job->file,
+		.from = job->from,
 		.to = target,
 		.uid = SSH_KEEP_OWNER,
 		.on_progress = pass_progress,

@@ -36,8 +36,9 @@ struct remote_job {
 	/* Either a command line as the node's shell reads it, or a file
 	 * (absolute) that is copied to the same place on the node, with its
 	 * mode and times; in a virtual cluster that place is below the node's
-	 * folder. */
-	const char *command, *file;
+	 * folder.  Its contents are those of the file `from`, which is the same
+	 * unless that is a link: links are not followed. */
+	const char *command, *file, *from;
 
 	/* Called with what the command prints, as it comes. */
 	void (*on_output)(struct remote_job *job, const char *data, size_t len);
