@@ -94,11 +94,11 @@ static json_t *add_on(const char *template)
 
 static void enable_volumes(void)
 {
-	expect(json_make("{s:s, s:s, s:[s, s, s], s:{s:[s, s, s]}}", "OP_ID",
-			 "OP_CLUSTER_SET_PARAMS", "vg_name", "xenvg",
-			 "enabled_disk_templates", "drbd", "plain",
-			 "sharedfile", "ipolicy", "disk-templates", "drbd",
-			 "plain", "sharedfile"),
+	expect(json_make("{s:s, s:s, s:s, s:[s, s, s], s:{s:[s, s, s]}}",
+			 "OP_ID", "OP_CLUSTER_SET_PARAMS", "vg_name", "xenvg",
+			 "drbd_helper", "/bin/true", "enabled_disk_templates",
+			 "drbd", "plain", "sharedfile", "ipolicy",
+			 "disk-templates", "drbd", "plain", "sharedfile"),
 	       "success");
 }
 

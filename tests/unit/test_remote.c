@@ -87,6 +87,7 @@ static struct remote_job make_job(const char *command, const char *file)
 	return (struct remote_job){.node = node,
 				   .command = command,
 				   .file = file,
+				   .from = file,
 				   .on_output = on_output,
 				   .on_end = on_end,
 				   .arg = &output};
