@@ -36,6 +36,7 @@
 static void on_idle(uv_idle_t *idle);
 static void on_timer(uv_timer_t *timer);
 static void instance_close(struct https_instance *i);
+
 static bool is_running(const struct https_server *s)
 {
 	for (size_t i = 0; i < HTTPS_LANES; i++)

@@ -73,7 +73,7 @@ fi
 $user "$vc" create "$VC" --kind vm --nodes 2 --cache "$VM_CACHE" >/dev/null 2>&1 &
 made=$!
 begun() { [ -S "$VC/.machine/node2/serial" ] && [ -s "$VC/.machine/node2/qemu.pid" ]; }
-until_true 60 begun
+until_true 180 begun
 is "$(find "$VC/.machine" -name qemu.pid -user "$whose" | wc -l)" 2 \
     "machines start${user:+, without any rights}"
 kill -9 "$made"

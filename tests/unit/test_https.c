@@ -188,18 +188,24 @@ Test(https, a_host_that_loses_its_power_is_noticed)
 	cr_assert_eq(tcp_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 120000);
 }
 
-Test(https, many_in_parallel_within_the_limit)
+/* Of these calls as many hang as there are places. */
+static void take_all_places(struct call *calls, int n)
 {
-	enum { MANY = 100 };
-	static struct call calls[MANY];
-
-	for (int i = 0; i < MANY; i++) {
+	for (int i = 0; i < n; i++) {
 		calls[i].path = "/wait";
 		calls[i].body = "";
 		task_spawn("call", call_task, &calls[i]);
 	}
 	while (pair.at_once < 20)
 		uv_run(uv_default_loop(), UV_RUN_ONCE);
+}
+
+Test(https, many_in_parallel_within_the_limit)
+{
+	enum { MANY = 100 };
+	static struct call calls[MANY];
+
+	take_all_places(calls, MANY);
 	pair.gate_open = true;
 	cond_signal(&pair.gate);
 	pair_run();
@@ -218,13 +224,7 @@ Test(https, an_urgent_call_does_not_wait_for_those_that_hang)
 	static struct call calls[MANY];
 	struct call urgent = {.path = "/ip", .body = ""};
 
-	for (int i = 0; i < MANY; i++) {
-		calls[i].path = "/wait";
-		calls[i].body = "";
-		task_spawn("call", call_task, &calls[i]);
-	}
-	while (pair.at_once < 20)
-		uv_run(uv_default_loop(), UV_RUN_ONCE);
+	take_all_places(calls, MANY);
 	task_spawn("urgent", call_task, &urgent);
 	while (urgent.reply == NULL)
 		uv_run(uv_default_loop(), UV_RUN_ONCE);
