@@ -22,6 +22,7 @@
 #include "lib/base/random.h"
 #include "lib/base/str.h"
 #include "lib/client/luxi.h"
+#include "lib/event/service.h"
 #include "lib/event/tls.h"
 #include "lib/json/json.h"
 #include "lib/model/config/ssconf.h"
@@ -48,9 +49,6 @@ static const struct daemon_kind {
 			    "gantry-masterd.service"},
 	[DAEMON_RAPI] = {"gantry-rapi", PATH_RAPI_PID, "gantry-rapi.service"},
 };
-
-/* systemd's own sign that it runs (sd_booted(3)). */
-#define BOOTED "/run/systemd/system"
 
 /* --- folders --- */
 
@@ -93,18 +91,7 @@ int bootstrap_pid(const struct paths *p, enum bootstrap_daemon which)
  * one more process of whoever runs this command, and end with that. */
 static bool has_unit(const struct paths *p, enum bootstrap_daemon which)
 {
-	static const char *const folders[] = {"/etc", "/lib", "/usr/lib"};
-
-	if (*p->root != '\0' || !fs_is_dir(BOOTED))
-		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
-		auto_free char *file = xprintf("%s/systemd/system/%s",
-					       folders[i], kinds[which].unit);
-
-		if (fs_exists(file))
-			return true;
-	}
-	return false;
+	return *p->root == '\0' && service_has_unit("", kinds[which].unit);
 }
 
 bool bootstrap_is_enabled(const struct paths *p, enum bootstrap_daemon which)

@@ -25,6 +25,9 @@
 #define AF_IPV4 2 /* primary_ip_family, as Linux numbers them */
 #define AF_IPV6 10
 
+/* The smallest volume group that a node may have for instances, in MiB. */
+#define VG_MIN_MIB 20480
+
 /* TCP ports for VNC and DRBD are handed out from here on. */
 #define FIRST_DRBD_PORT 11000
 #define LAST_DRBD_PORT 14999

@@ -4,11 +4,9 @@
  * instances must have what the cluster says. */
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
+#include "lib/model/constants.h"
 #include "lib/model/kinds/template.h"
 #include "masterd/lu/cluster/cluster_params.h"
-
-/* The smallest volume group, as gnt-cluster verify demands it. */
-#define VG_MIN_MIB 20480
 
 /* --- what the configuration says --- */
 

@@ -6,12 +6,12 @@
 
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
+#include "lib/model/constants.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/parts/volumes.h"
 #include "masterd/lu/verify/verify_group.h"
 
-/* As Ganeti's: the smallest volume group, in MiB, and what sizes may differ. */
-#define VG_MIN_MIB 20480
+/* As Ganeti's: what sizes may differ. */
 #define PV_MARGIN 0.01
 
 static const char *volume_group(const struct verify_group *g)
