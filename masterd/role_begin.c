@@ -115,6 +115,15 @@ static WAITS void ask_leader(struct role *r)
 	}
 }
 
+static int fail_newer(const char *newest, struct error *err)
+{
+	return error_set(err, ERR_SYSTEM, ECODE_STATE,
+			 "Node %s has newer data: run gnt-cluster "
+			 "master-failover there; --no-voting goes on with what "
+			 "this node has",
+			 newest);
+}
+
 static WAITS int no_lead(struct role *r, struct error *err)
 {
 	auto_free char *newest = NULL;
@@ -124,11 +133,7 @@ static WAITS int no_lead(struct role *r, struct error *err)
 				 "It was told to end");
 	newest = quorum_find_newer(r->quorum);
 	if (newest != NULL)
-		return error_set(err, ERR_SYSTEM, ECODE_STATE,
-				 "Node %s has newer data: run gnt-cluster "
-				 "master-failover there; --no-voting goes on "
-				 "with what this node has",
-				 newest);
+		return fail_newer(newest, err);
 	if (quorum_safe(r->quorum, err) == 0)
 		error_set(err, ERR_SYSTEM, ECODE_STATE,
 			  "The other master candidates have not made this node "
@@ -217,6 +222,15 @@ static WAITS int wait_for_lead(struct role *r, struct error *err)
 	return quorum_is_alone(r->quorum) && is_shut_out(r, err) ? -1 : 0;
 }
 
+/* An older image of a time when others were candidates must not lead. */
+static WAITS int check_newest(struct role *r, struct error *err)
+{
+	auto_free char *newest =
+		leaves_behind(r) ? NULL : quorum_overtaken_by(r->quorum);
+
+	return newest == NULL ? 0 : fail_newer(newest, err);
+}
+
 int role_reach(struct role *r, struct error *err)
 {
 	bool had_log;
@@ -234,7 +248,7 @@ int role_reach(struct role *r, struct error *err)
 	if ((had_log || rc > 0) && r->config.mode == ROLE_FAILOVER &&
 	    !leaves_behind(r))
 		ask_leader(r);
-	if (wait_for_lead(r, err) < 0)
+	if (check_newest(r, err) < 0 || wait_for_lead(r, err) < 0)
 		return -1;
 	return role_promote(r, err);
 }
@@ -252,6 +266,7 @@ static WAITS void elect_task(void *arg)
 {
 	struct role *r = arg;
 	int64_t until_us = 0; /* 0: a master is heard, or nobody wants one */
+	struct error err;
 
 	while (!r->over && !r->hurry && r->master == NULL && !r->promoting) {
 		auto_free char *leader = quorum_leader(r->quorum);
@@ -267,9 +282,13 @@ static WAITS void elect_task(void *arg)
 			cond_wait_until(&r->changed, until_us);
 			continue;
 		}
-		log_warning("No master is heard: asking the master candidates "
-			    "to follow this node");
-		quorum_lead(r->quorum);
+		if (check_newest(r, &err) == 0) {
+			log_warning("No master is heard: asking the master "
+				    "candidates to follow this node");
+			quorum_lead(r->quorum);
+		} else {
+			log_warning("No master is heard, but %s", err.text);
+		}
 		until_us = end_of_silence();
 	}
 	r->electing = false;

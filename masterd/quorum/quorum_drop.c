@@ -70,17 +70,11 @@ static int check_kept(const struct voter *v, const json_t *theirs,
  * candidate any more and keeps it until another one has joined. */
 static bool has_vote(const struct ballot *b, const json_t *node)
 {
-	uint64_t hash = quorum_node_hash(node_name(node));
 	struct consensus_status now;
-	const struct raft_ids *lists[] = {&now.raft.members.voters,
-					  &now.raft.members.outgoing};
 
 	consensus_status(b->q->log, &now);
-	for (size_t k = 0; k < ARRAY_SIZE(lists); k++)
-		for (size_t i = 0; i < lists[k]->n; i++)
-			if (lists[k]->ids[i] >> QUORUM_LIFE_BITS == hash)
-				return true;
-	return false;
+	return quorum_ids_have_node(&now.raft.members.voters, node) ||
+	       quorum_ids_have_node(&now.raft.members.outgoing, node);
 }
 
 /* While others are asked, the log of this server may end. */

@@ -17,6 +17,16 @@ uint64_t quorum_node_hash(const char *node_name)
 	return hash == 0 ? 1 : hash;
 }
 
+bool quorum_ids_have_node(const struct raft_ids *ids, const json_t *node)
+{
+	uint64_t hash = quorum_node_hash(node_name(node));
+
+	for (size_t i = 0; i < ids->n; i++)
+		if (ids->ids[i] >> QUORUM_LIFE_BITS == hash)
+			return true;
+	return false;
+}
+
 const char *quorum_candidate_name(const struct quorum_candidate *c)
 {
 	return node_name(c->node);

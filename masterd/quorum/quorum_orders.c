@@ -27,6 +27,8 @@
 /* Beside what running jobs may take. */
 #define ORDER_MS 15000u
 #define ASK_MS 5000u
+/* A master starts so much later where a node hangs. */
+#define OVERTAKEN_MS 1000u
 
 static uint64_t number_of(const json_t *order, size_t i)
 {
@@ -471,15 +473,31 @@ bool quorum_receive(struct quorum *q, const void *data, size_t len,
 	return q->log != NULL && consensus_receive(q->log, data, len, question);
 }
 
-/* The node of the first candidate whose status is so, by asking all of them; to
- * be freed. */
-static WAITS json_t *find_by_status(struct quorum *q,
-				    bool (*fits)(const json_t *status,
-						 const json_t *own))
+typedef bool status_fits(const json_t *status, const json_t *own);
+
+/* The first of these nodes whose status is so, by asking all of them at most so
+ * long; to be freed. */
+static WAITS json_t *first_by_status(struct quorum *q,
+				     struct node_result *results, size_t n,
+				     unsigned limit_ms, status_fits *fits)
 {
 	auto_json json_t *own = quorum_tell_status(q);
-	struct node_result *results;
 	json_t *found = NULL;
+
+	noderpc_call_many(q->rpc, results, n,
+			  rpc_within(rpc_log_order(json_make("[s]", "status")),
+				     limit_ms));
+	for (size_t i = 0; i < n && found == NULL; i++)
+		if (results[i].payload != NULL && fits(results[i].payload, own))
+			found = json_ref(results[i].node);
+	return found;
+}
+
+/* The node of the first candidate whose status is so; to be freed. */
+static WAITS json_t *find_by_status(struct quorum *q, status_fits *fits)
+{
+	struct node_result *results;
+	json_t *found;
 	size_t n = 0;
 
 	quorum_nodes_refresh(q);
@@ -488,12 +506,7 @@ static WAITS json_t *find_by_status(struct quorum *q,
 		if (q->candidates[i].hash !=
 		    quorum_node_hash(q->config.paths->hostname))
 			results[n++].node = json_incref(q->candidates[i].node);
-	noderpc_call_many(
-		q->rpc, results, n,
-		rpc_within(rpc_log_order(json_make("[s]", "status")), ASK_MS));
-	for (size_t i = 0; i < n && found == NULL; i++)
-		if (results[i].payload != NULL && fits(results[i].payload, own))
-			found = json_ref(results[i].node);
+	found = first_by_status(q, results, n, ASK_MS, fits);
 	node_results_free(results, n);
 	return found;
 }
@@ -526,6 +539,69 @@ char *quorum_find_newer(struct quorum *q)
 	auto_json json_t *node = find_by_status(q, quorum_has_more);
 
 	return node == NULL ? NULL : xstrdup(node_name(node));
+}
+
+static bool has_more_of_same(const json_t *status, const json_t *own)
+{
+	return str_eq(json_str(status, "cluster", ""),
+		      json_str(own, "cluster", "-")) &&
+	       quorum_has_more(status, own);
+}
+
+static bool is_member(const struct raft_members *m, const json_t *node)
+{
+	return quorum_ids_have_node(&m->voters, node) ||
+	       quorum_ids_have_node(&m->outgoing, node) ||
+	       quorum_ids_have_node(&m->learners, node);
+}
+
+/* Of these nodes those that keep a part of the log come first; returns how many
+ * that are.  Only the node daemons are asked, as an order starts a server. */
+static WAITS size_t keep_those_with_log(struct quorum *q,
+					struct node_result *nodes, size_t n)
+{
+	struct node_result *asked = node_results_new(n);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		asked[i].node = json_ref(nodes[i].node);
+	noderpc_call_many(q->rpc, asked, n,
+			  rpc_within(rpc_master_state(), OVERTAKEN_MS));
+	for (size_t i = 0; i < n; i++) {
+		json_t *node = nodes[i].node;
+
+		if (!json_is_true(json_get(asked[i].payload, "log")))
+			continue;
+		nodes[i].node = nodes[kept].node;
+		nodes[kept++].node = node;
+	}
+	node_results_free(asked, n);
+	return kept;
+}
+
+char *quorum_overtaken_by(struct quorum *q)
+{
+	struct quorum_begin how = {0};
+	__attribute__((cleanup(quorum_ballot_done))) struct ballot b = {
+		.q = q, .how = &how};
+	struct consensus_status status;
+	auto_json json_t *found = NULL;
+	struct node_result *results;
+	struct error ignored;
+	size_t n = 0;
+
+	if (q->log == NULL || quorum_ballot_begin(&b, &ignored) < 0)
+		return NULL;
+	consensus_status(q->log, &status);
+	results = node_results_new(b.n);
+	for (size_t i = 0; i < b.n; i++)
+		if (!b.voters[i].self && !node_offline(b.voters[i].node) &&
+		    !is_member(&status.raft.members, b.voters[i].node))
+			results[n++].node = json_ref(b.voters[i].node);
+	found = first_by_status(q, results, keep_those_with_log(q, results, n),
+				OVERTAKEN_MS, has_more_of_same);
+	node_results_free(results, n);
+	return found == NULL ? NULL : xstrdup(node_name(found));
 }
 
 bool quorum_borrow(struct quorum *q)

@@ -107,6 +107,8 @@ json_t *quorum_node_of(struct quorum *q, uint64_t id);
 /* The whole object of that node in the configuration, to be freed; NULL: it is
  * not there. */
 json_t *quorum_configured(struct quorum *q, uint64_t id);
+/* Whether one of the servers is that node's. */
+bool quorum_ids_have_node(const struct raft_ids *ids, const json_t *node);
 const char *quorum_candidate_name(const struct quorum_candidate *c);
 /* The candidate behind a number, or NULL. */
 struct quorum_candidate *quorum_candidate_of(struct quorum *q, uint64_t id);

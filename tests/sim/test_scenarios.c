@@ -510,6 +510,31 @@ Test(scenarios, s05_a_candidate_is_put_back_while_the_master_rests)
 	cr_expect_not_null(job(1, b));
 }
 
+/* It is of a time when its node alone had a vote: nobody whom it knows can tell
+ * it what it is. */
+Test(scenarios, s05_an_image_of_the_only_voter_does_not_lead)
+{
+	uint64_t b;
+
+	start(3, 1);
+	submit(0, 1);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	take_image(0);
+	set_candidate(0, 1, true);
+	set_candidate(0, 2, true);
+	cr_assert(commit(0, MINUTE_MS));
+	b = submit(0, 2);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	turn_off(0);
+	put_image(0);
+	turn_on(0);
+	cr_expect_not(take_over(0, false));
+	cr_assert(take_over(1, true));
+	cr_expect_not_null(job(1, b));
+	sim_run(&s, 5 * MINUTE_MS, NULL, NULL);
+	cr_expect_not_null(job(1, b));
+}
+
 /* The image is asked for its vote before anybody has told it what it is. */
 Test(scenarios, s05_an_image_does_not_vote)
 {
