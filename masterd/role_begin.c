@@ -158,25 +158,26 @@ static WAITS bool is_elsewhere(struct role *r, bool ask, struct error *err)
 	return true;
 }
 
-/* A former master that went on alone, or asks in vain, is no candidate any more
- * by what the others know: they have another master. */
-static WAITS bool is_shut_out(struct role *r, struct error *err)
+int role_check_let_in(struct role *r, struct error *err)
 {
 	const char *self = r->config.paths->hostname;
-	auto_free char *by = NULL;
+	auto_free char *by = quorum_shut_out_by(r->quorum);
 
-	if (r->config.mode == ROLE_FAILOVER || leaves_behind(r))
-		return false;
-	by = quorum_shut_out_by(r->quorum);
 	if (by == NULL)
-		return false;
-	error_set(err, ERR_SYSTEM, ECODE_FENCED,
-		  "The nodes of the cluster do not obey %s any more (%s says "
-		  "so), as they have another master: run gnt-node add --readd "
-		  "%s there. If there is none, --no-voting goes on with what "
-		  "this node has",
-		  self, by, self);
-	return true;
+		return 0;
+	return error_set(err, ERR_SYSTEM, ECODE_FENCED,
+			 "The nodes of the cluster do not obey %s any more (%s "
+			 "says so), as they have another master: run gnt-node "
+			 "add --readd %s there. If there is none, --no-voting "
+			 "goes on with what this node has",
+			 self, by, self);
+}
+
+/* Not of one that is to take over: it may have been away for long. */
+static WAITS bool is_shut_out(struct role *r, struct error *err)
+{
+	return r->config.mode != ROLE_FAILOVER && !leaves_behind(r) &&
+	       role_check_let_in(r, err) < 0;
 }
 
 static WAITS int wait_for_lead(struct role *r, struct error *err)

@@ -38,6 +38,10 @@ void role_say(const struct role *r, const char *text);
 /* Begin to look, beside all else, whether there is a master, and become it
  * where there is none and the cluster wants that. */
 void role_begin_electing(struct role *r);
+/* -1 (ECODE_FENCED) with err: most nodes do not let this one in, or obey a
+ * newer master, so that it is none.  Asks all of them, which may take some
+ * seconds. */
+WAITS int role_check_let_in(struct role *r, struct error *err);
 /* Until the daemon stands by, or leads (as its mode says).  -1 with err: it has
  * nothing to do here. */
 WAITS int role_reach(struct role *r, struct error *err);

@@ -159,9 +159,22 @@ static WAITS int make_master(struct role *r, struct error *err)
 	return config->serve(config->arg, m, err);
 }
 
+static WAITS void end_if_shut_out(struct role *r)
+{
+	struct error err;
+	uint64_t term;
+
+	if (role_check_let_in(r, &err) == 0 || r->over ||
+	    quorum_leads(r->quorum, &term))
+		return;
+	r->over = true;
+	r->config.end(r->config.arg, MASTER_EXIT_FENCED, &err);
+}
+
 /* A master that hears nobody, since its node daemon is gone, learns in no other
  * way that there is another one.  Nor does one that is no candidate any more:
- * the others do not let it in, but their master calls its node. */
+ * the others do not let it in, but their master calls its node.  Nobody calls a
+ * node that was removed: it learns it from most nodes not letting it in. */
 static WAITS void watch_task(void *arg)
 {
 	struct role *r = arg;
@@ -173,7 +186,10 @@ static WAITS void watch_task(void *arg)
 
 			if (leader == NULL)
 				leader = quorum_replaced_by(r->quorum);
-			role_end_if_elsewhere(r, leader);
+			if (leader != NULL)
+				role_end_if_elsewhere(r, leader);
+			else
+				end_if_shut_out(r);
 		}
 	}
 	r->watching = false;

@@ -486,6 +486,24 @@ static void demote(const char *node)
 	cr_assert_str_eq(got, "success");
 }
 
+/* It was away when it was removed from the cluster, so nobody calls it. */
+Test(failover, a_former_master_that_was_removed_learns_it)
+{
+	auto_free char *got = NULL;
+
+	cut(0x01);
+	sim_take_over(&s.nodes[1], true);
+	cr_assert(sim_run(&s, 3 * MINUTE_MS, serves, &s.nodes[1]));
+	got = sim_do(&s, json_make("{s:s, s:s}", "OP_ID", "OP_NODE_REMOVE",
+				   "node_name", s.nodes[0].name));
+	cr_assert_str_eq(got, "success");
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	cr_assert_not_null(s.nodes[0].master);
+	cut(0);
+	sim_run(&s, 2 * MINUTE_MS, NULL, NULL);
+	cr_expect_null(s.nodes[0].master);
+}
+
 /* It is told that it is no candidate any more when it is back. */
 Test(failover, one_that_is_cut_off_while_it_becomes_master_ends)
 {
