@@ -19,6 +19,8 @@ static bool is_to_be_let_in(struct role *r, const char *uuid)
 	       quorum_may_have_member(r->quorum, node_name(node));
 }
 
+/* All changes are in force: so a node that was a candidate for a moment is
+ * either taken in by now, and keeps its certificate, or never will be. */
 static json_t *certs_to_keep(struct role *r)
 {
 	const json_t *certs =
@@ -35,10 +37,14 @@ static json_t *certs_to_keep(struct role *r)
 static WAITS void shut_out(struct role *r)
 {
 	struct config *config = r->master->config;
-	const json_t *old = config_cluster(config);
-	json_t *kept = certs_to_keep(r), *cluster;
+	json_t *kept, *cluster;
+	const json_t *old;
 	struct error err;
 
+	if (config_commit(config, &err) < 0)
+		return; /* who made the changes says so */
+	old = config_cluster(config);
+	kept = certs_to_keep(r);
 	if (json_object_size(kept) ==
 	    json_object_size(cluster_candidate_certs(old))) {
 		json_decref(kept);
