@@ -87,7 +87,7 @@ void quorum_on_changed(void *arg)
 	uint64_t term;
 
 	if (quorum_leads(q, &term))
-		noderpc_set_term(q->rpc, term);
+		noderpc_begin_term(q->rpc, term);
 	cond_signal(&q->kick);
 	if (q->config.changed != NULL)
 		q->config.changed(q->config.arg);

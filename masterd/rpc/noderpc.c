@@ -156,6 +156,13 @@ void noderpc_set_term(struct noderpc *r, uint64_t term)
 	r->term = term;
 }
 
+void noderpc_begin_term(struct noderpc *r, uint64_t term)
+{
+	if (term != r->term)
+		r->is_fenced = false;
+	r->term = term;
+}
+
 void noderpc_set_fenced(struct noderpc *r,
 			void (*fenced)(void *arg, const struct error *err),
 			void *arg)

@@ -57,6 +57,11 @@ void noderpc_pass(struct noderpc *r, const struct noderpc_call *call);
 
 /* The term number sent with every call (doc/design/failover.md); 0: none. */
 void noderpc_set_term(struct noderpc *r, uint64_t term);
+/* The same when a term of this server begins, for calls that go on with no work
+ * of a former term: that another master was obeyed before it is over.  The
+ * calls of a master's jobs stay refused: what they were about may have changed
+ * meanwhile. */
+void noderpc_begin_term(struct noderpc *r, uint64_t term);
 
 /* fenced() is called once, from the loop, when a node says that it knows a
  * newer term than ours.  From then on each call fails with ECODE_FENCED.  A

@@ -227,6 +227,24 @@ Test(noderpc, a_newer_term_ends_all_calls)
 	cr_assert_eq(n_fenced, 1, "told once");
 }
 
+/* A server that had led for a moment becomes the master later. */
+Test(noderpc, a_term_that_begins_is_no_former_one)
+{
+	json_t *got;
+
+	noderpc_set_fenced(rpc, on_fenced, &n_fenced);
+	noderpc_begin_term(rpc, 5);
+	cr_assert_null(call(6, false, "node_info"));
+	noderpc_begin_term(rpc, 5);
+	cr_expect(noderpc_is_fenced(rpc), "it is the same one");
+	noderpc_set_term(rpc, 9);
+	cr_expect(noderpc_is_fenced(rpc), "jobs of the former one go on");
+	noderpc_begin_term(rpc, 10);
+	got = call(1, false, "node_info");
+	cr_expect_not_null(got, "%s", err.text);
+	json_decref(got);
+}
+
 /* The answers of a call to many come in any order; here the last first. */
 static void call_both(void *arg)
 {
