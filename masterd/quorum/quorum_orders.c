@@ -541,11 +541,13 @@ char *quorum_find_newer(struct quorum *q)
 	return node == NULL ? NULL : xstrdup(node_name(node));
 }
 
-static bool has_more_of_same(const json_t *status, const json_t *own)
+/* What is applied is committed.  That it merely has more says nothing: a master
+ * that alone has a vote sends what its own disk does not have yet. */
+static bool has_what_lacks(const json_t *status, const json_t *own)
 {
 	return str_eq(json_str(status, "cluster", ""),
 		      json_str(own, "cluster", "-")) &&
-	       quorum_has_more(status, own);
+	       json_int(status, "applied", 0) > json_int(own, "last", 0);
 }
 
 static bool is_member(const struct raft_members *m, const json_t *node)
@@ -599,7 +601,7 @@ char *quorum_overtaken_by(struct quorum *q)
 		    !is_member(&status.raft.members, b.voters[i].node))
 			results[n++].node = json_ref(b.voters[i].node);
 	found = first_by_status(q, results, keep_those_with_log(q, results, n),
-				OVERTAKEN_MS, has_more_of_same);
+				OVERTAKEN_MS, has_what_lacks);
 	node_results_free(results, n);
 	return found == NULL ? NULL : xstrdup(node_name(found));
 }

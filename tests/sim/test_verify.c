@@ -278,13 +278,18 @@ Test(verify, what_changes_meanwhile_is_not_held_against_the_nodes)
 	expect_line(group_op(), "ERROR:ENODELVM");
 }
 
+static bool is_there(struct sim *sim, void *arg)
+{
+	return config_find(sim->master->config, CONFIG_INSTANCE, arg) != NULL;
+}
+
 /* An instance came while a node said what runs there. */
 Test(verify, what_comes_meanwhile_is_no_orphan)
 {
 	auto_strv struct strv calls = {0};
 	auto_free char *log = NULL;
 	const struct job *j;
-	uint64_t id;
+	uint64_t id, other;
 
 	expect(op_add("web1", "node1.example.com", false), "success");
 	say(0, "{\"instancelist\": [\"web1\", \"web2\"]}");
@@ -295,8 +300,13 @@ Test(verify, what_comes_meanwhile_is_no_orphan)
 			  (void *)"node_verify node3.example.com"));
 	s.calls = NULL;
 	s.max_delay_ms = 0;
-	sim_submit(&s, op_add("web2", "node1.example.com", false), NULL);
+	sim_pause(&s.nodes[2].daemon);
+	other = sim_submit(&s, op_add("web2", "node1.example.com", false),
+			   NULL);
+	cr_assert(sim_run(&s, 60000, is_there, (void *)"web2"));
+	sim_resume(&s.nodes[2].daemon);
 	cr_assert_str_eq(sim_wait(&s, id), "success");
+	cr_assert_str_eq(sim_wait(&s, other), "success");
 	j = queue_job(s.master->queue, id);
 	log = xmemdup(j->ops[0].log.data, j->ops[0].log.len + 1);
 	cr_expect_null(strstr(log, "web2"), "%s", log);
