@@ -75,7 +75,7 @@ static void check_instance(struct sim *s, const json_t *inst, struct strv *ret)
 
 		if (n->down)
 			continue;
-		if (runs && !home)
+		if (sim_runs(n, name) && !home)
 			strv_addf(ret, "%s runs on %s, not its primary", name,
 				  n->name);
 		if (home && up != runs)

@@ -29,6 +29,12 @@ int sim_memory(const struct sim_node *n, const char *instance)
 	return (int)(intptr_t)table_get(&n->running, instance);
 }
 
+bool sim_runs(const struct sim_node *n, const char *instance)
+{
+	return sim_memory(n, instance) > 0 &&
+	       table_get(&n->sent, instance) == NULL;
+}
+
 static void set_memory(struct sim_node *n, const char *instance, int mib)
 {
 	table_put(&n->running, instance, (void *)(intptr_t)mib);
@@ -106,6 +112,7 @@ static json_t *do_start(struct sim_node *n, const json_t *args)
 	int memory = (int)json_int(be, "maxmem", 128);
 	int min = (int)json_int(be, "minmem", memory);
 
+	table_remove(&n->sent, name_of(args));
 	if (sim_memory(n, name_of(args)) > 0)
 		return good(json_null());
 	if (memory > free_memory(n))
@@ -117,6 +124,7 @@ static json_t *do_start(struct sim_node *n, const json_t *args)
 static json_t *do_stop(struct sim_node *n, const json_t *args)
 {
 	table_remove(&n->running, name_of(args));
+	table_remove(&n->sent, name_of(args));
 	return good(json_null());
 }
 
@@ -137,12 +145,6 @@ static json_t *do_balloon(struct sim_node *n, const json_t *args)
 	return good(json_null());
 }
 
-static void has_sent(struct sim_node *n, const char *instance)
-{
-	free(n->sent);
-	n->sent = instance == NULL ? NULL : xstrdup(instance);
-}
-
 /* The process that waits here has it as soon as it comes.  All such listen on
  * one port, until they are told how it ended. */
 static json_t *do_accept(struct sim_node *n, const json_t *args)
@@ -151,8 +153,7 @@ static json_t *do_accept(struct sim_node *n, const json_t *args)
 		return json_make("[b, s]", 0, "Address already in use");
 	free(n->expects);
 	n->expects = xstrdup(name_of(args));
-	if (str_eq(n->sent, name_of(args)))
-		has_sent(n, NULL);
+	table_remove(&n->sent, name_of(args));
 	if (n->arrived)
 		set_memory(n, name_of(args), 1);
 	return good(json_null());
@@ -173,7 +174,7 @@ static json_t *arrived(void)
 
 static json_t *do_migrate(struct sim_node *n, const json_t *args)
 {
-	has_sent(n, json_str(json_array_get(args, 1), "name", ""));
+	table_put(&n->sent, json_str(json_array_get(args, 1), "name", ""), n);
 	return good(json_null());
 }
 
@@ -184,7 +185,7 @@ static json_t *do_finalize_dst(struct sim_node *n, const json_t *args)
 	expect_no_more(n, name_of(args));
 	/* What is left of one that has gone is ended like one that waits. */
 	if (!json_is_true(json_array_get(args, 2)))
-		return n->arrived && !str_eq(n->sent, name_of(args))
+		return n->arrived && table_get(&n->sent, name_of(args)) == NULL
 			       ? arrived()
 			       : do_stop(n, args);
 	set_memory(n, name_of(args),
@@ -194,13 +195,14 @@ static json_t *do_finalize_dst(struct sim_node *n, const json_t *args)
 
 static json_t *do_finalize_src(struct sim_node *n, const json_t *args)
 {
-	bool sent = str_eq(n->sent, name_of(args));
+	bool sent = table_get(&n->sent, name_of(args)) != NULL;
 
-	if (!json_is_true(json_array_get(args, 1)))
-		return n->arrived && sent ? arrived() : good(json_null());
-	if (sent)
-		has_sent(n, NULL);
-	return do_stop(n, args);
+	if (json_is_true(json_array_get(args, 1)))
+		return do_stop(n, args);
+	if (n->arrived && sent)
+		return arrived();
+	table_remove(&n->sent, name_of(args));
+	return good(json_null());
 }
 
 static json_t *do_migration_status(struct sim_node *n, const json_t *args)

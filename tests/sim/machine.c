@@ -226,7 +226,7 @@ void sim_machine_done(struct sim_node *n)
 	table_done(&n->held, NULL);
 	table_done(&n->done, free);
 	free(n->expects);
-	free(n->sent);
+	table_done(&n->sent, NULL);
 	json_decref(n->hook_env);
 	json_decref(n->hooks_say);
 	json_decref(n->asked);

@@ -170,7 +170,7 @@ static void see_running(const char *name, void *value, void *arg)
 
 	(void)value;
 	for (size_t i = 0; i < l->s.n_nodes; i++)
-		n += table_get(&l->s.nodes[i].running, name) != NULL;
+		n += sim_runs(&l->s.nodes[i], name);
 	if (n > 1)
 		sim_violation(&l->s, "instance %s runs on %zu nodes", name, n);
 }

@@ -94,10 +94,11 @@ struct sim_node {
 	int64_t wiped_mib;   /* where the last one ended */
 	const char *migration; /* how migrations from it are: NULL is
 				* "completed" */
-	char *expects; /* the instance that comes next; NULL: none, and only
-			* one can be expected */
-	char *sent;    /* the last one that left, unless it was ended */
-	bool arrived;  /* their instances have arrived, nothing ends that */
+	char *expects;	   /* the instance that comes next; NULL: none, and only
+			    * one can be expected */
+	struct table sent; /* those that left: what is in `running` of them
+			    * stands still and waits to be ended */
+	bool arrived;	   /* their instances have arrived, nothing ends that */
 	const char *lose_answer; /* procedure whose next answer gets lost */
 	const char *uses;    /* which disk instances use: "this", "other" (also
 			      * NULL), "unknown" */
@@ -339,6 +340,9 @@ json_t *sim_guests(struct sim_node *n, const char *procedure,
 		   const json_t *args);
 /* The memory of a running instance in MiB; 0: it does not run there. */
 int sim_memory(const struct sim_node *n, const char *instance);
+
+/* Whether it runs here: what has left for another node does not. */
+bool sim_runs(const struct sim_node *n, const char *instance);
 
 /* The same for the call ssh_keys.  (ssh.c) */
 json_t *sim_ssh_keys(struct sim_node *n, const json_t *args);
