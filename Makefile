@@ -116,7 +116,7 @@ test-kinds: all
 # Virtual machines with our packages: minutes, of which the first run needs five more
 # for the image, in VM_CACHE (~/.cache/gantry).
 test-vm: all deb
-	@$(PROVE_DEBS) tests/vm/life.t tests/vm/xen.t
+	@$(PROVE_DEBS) -p tests/vm/life.t tests/vm/xen.t
 
 # On those with Xen, which is emulated, a paravirtual guest lives and migrates.
 test-xen: all deb
@@ -124,8 +124,7 @@ test-xen: all deb
 
 # Volumes and mirrors on them.
 test-vm-disks: all
-	@IMAGE_WAIT_S=900 $(PROVE) tests/vm/guest.t
-	@IMAGE_WAIT_S=900 $(PROVE) tests/vm/disks.t
+	@IMAGE_WAIT_S=900 $(PROVE) -p tests/vm/guest.t tests/vm/disks.t
 
 # Debian's node daemon under our master, and ours under Ganeti's.
 test-vm-mixed: all
