@@ -691,11 +691,21 @@ void fake_disk_copy(struct fake_disk *to, const struct fake_disk *from)
 	table_each(&from->logs, copy_log, to);
 }
 
-const char *fake_disk_text(struct fake_disk *d, const char *path)
+static const char *text_in(const struct table *files, const char *path)
 {
-	struct blob *b = table_get(&d->now, path);
+	struct blob *b = table_get(files, path);
 
 	return b == NULL ? NULL : b->data;
+}
+
+const char *fake_disk_text(struct fake_disk *d, const char *path)
+{
+	return text_in(&d->now, path);
+}
+
+const char *fake_disk_safe_text(struct fake_disk *d, const char *path)
+{
+	return text_in(&d->safe, path);
 }
 
 void fake_disk_put(struct fake_disk *d, const char *path, const char *text)

@@ -50,6 +50,8 @@ bool fake_disk_dead(const struct fake_disk *d);
 
 /* The content of a file, borrowed; NULL if there is none. */
 const char *fake_disk_text(struct fake_disk *d, const char *path);
+/* The same as it is after a crash that loses all that is not durable. */
+const char *fake_disk_safe_text(struct fake_disk *d, const char *path);
 /* Put a file there, durable. */
 void fake_disk_put(struct fake_disk *d, const char *path, const char *text);
 /* The raw content of a log, to damage it; size bytes. */

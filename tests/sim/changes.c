@@ -151,13 +151,24 @@ static void come_and_go(struct life *l)
 /* --- disks of before --- */
 
 /* Also of a disk that answers no more: it is there after the next start. */
-static char *server_file(struct sim_node *n, struct fake_disk *d)
+static char *server_file(struct sim_node *n)
 {
 	auto_free char *file =
 		xprintf("%s/server", path(n->paths, PATH_CONSENSUS_DIR));
-	const char *text = fake_disk_text(d, file);
+	const char *text = fake_disk_text(&n->disk, file);
 
 	return text == NULL ? NULL : xstrdup(text);
+}
+
+/* Whether it has a log, or has one again when it has lost what is not durable:
+ * the removal, for instance. */
+static bool has_log(struct sim_node *n)
+{
+	auto_free char *file =
+		xprintf("%s/server", path(n->paths, PATH_CONSENSUS_DIR));
+
+	return fake_disk_text(&n->disk, file) != NULL ||
+	       fake_disk_safe_text(&n->disk, file) != NULL;
 }
 
 static bool take_status(struct life *l, struct consensus_status *ret)
@@ -215,7 +226,7 @@ static bool any_is_old(struct life *l)
 
 	for (size_t i = 0; i < l->s.n_nodes; i++) {
 		struct sim_node *n = &l->s.nodes[i];
-		auto_free char *now = server_file(n, &n->disk);
+		auto_free char *now = server_file(n);
 
 		if (l->old[i] != NULL && !str_eq(now, l->old[i]))
 			free(steal(&l->old[i]));
@@ -235,10 +246,9 @@ static bool may_lose(struct life *l, const struct sim_node *lost)
 		return false;
 	for (size_t i = 0; i < l->s.n_nodes; i++) {
 		struct sim_node *n = &l->s.nodes[i];
-		auto_free char *server = server_file(n, &n->disk);
 		bool member = is_member(&status.raft.members, n);
 
-		if (n != lost && server != NULL && !member)
+		if (n != lost && !member && has_log(n))
 			return false;
 		if (member && (!n->masterd.alive || n->masterd.paused ||
 			       !n->daemon.alive || n->daemon.paused ||
@@ -263,7 +273,7 @@ static void put_back(struct life *l, struct sim_node *n)
 	fake_disk_copy(&n->disk, &l->images[n->index]);
 	if (term != NULL)
 		fake_disk_put(&n->disk, file, term);
-	l->old[n->index] = server_file(n, &n->disk);
+	l->old[n->index] = server_file(n);
 	n->down = true;
 	faults_boot_later(l, n);
 }
