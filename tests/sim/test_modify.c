@@ -981,7 +981,11 @@ Test(modify, a_device_of_the_host_has_one_user)
 	expect(op_more("/dev/sda"), "lies outside /dev/disk/");
 	expect(op_disk("add", json_integer(-1), json_make("{s:i}", "size", 8)),
 	       "requires disk adoption");
+	expect(json_make("{s:s, s:b}", "OP_ID", "OP_CLUSTER_SET_PARAMS",
+			 "prealloc_wipe_disks", 1),
+	       "success");
 	expect(op_more(DEVICE("b")), "success");
+	cr_expect_null(s.nodes[1].wiped, "what is on it is somebody's");
 	disks = config_instance_disks(s.master->config, instance("web1"));
 	cr_expect_eq(disk_size_mib(json_array_get(disks, 1)), 64);
 	expect(op_named("OP_INSTANCE_REMOVE", "web1"), "success");

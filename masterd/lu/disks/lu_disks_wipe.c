@@ -3,6 +3,7 @@
  * demand that it is wiped before an instance sees it (prealloc_wipe_disks). */
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
+#include "lib/model/kinds/template.h"
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/frame/progress.h"
 #include "masterd/lu/parts/lu_instance.h"
@@ -87,6 +88,12 @@ int disks_wipe_begin(struct lu *lu, const json_t *inst, const json_t *disk,
 	return 0;
 }
 
+/* It is somebody's device, taken with what is on it. */
+static bool holds_data(const json_t *disk)
+{
+	return template_get(disk_dev_type(disk))->adopts == ADOPTS_ALWAYS;
+}
+
 int disks_wipe_one(struct lu *lu, const json_t *inst, const json_t *disk,
 		   size_t i, int64_t from_mib, struct error *err)
 {
@@ -94,7 +101,7 @@ int disks_wipe_one(struct lu *lu, const json_t *inst, const json_t *disk,
 	auto_json json_t *carried = inst_rpc_disk(lu, inst, disk);
 	int rc;
 
-	if (!inst_wipes(lu))
+	if (!inst_wipes(lu) || holds_data(disk))
 		return 0;
 	/* A node daemon of Ganeti's wipes up to the size that it is told. */
 	disk_set_size_mib(carried, end_of(lu, node, carried));
