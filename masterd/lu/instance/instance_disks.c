@@ -130,19 +130,6 @@ static WAITS int check_linked(struct lu *lu, struct error *err)
 		inst_name(inst));
 }
 
-static WAITS int await_sync(struct lu *lu, struct error *err)
-{
-	const struct op_instance_activate_disks *op = lu->op;
-	const json_t *inst = disks_of(lu)->inst;
-	struct error ignored;
-
-	if (!op->wait_for_sync ||
-	    disks_wait_sync(lu, inst, NULL, false, err) == 0)
-		return 0;
-	inst_mark(lu, inst_name(inst), NULL, 0, &ignored);
-	return -1;
-}
-
 /* Whether somebody may use the disks who did before this activation.  Where
  * the node does not say what runs, the instance does what it shall do. */
 static WAITS bool in_use(struct lu *lu)
@@ -158,6 +145,29 @@ static WAITS bool in_use(struct lu *lu)
 	return running;
 }
 
+/* As they were before, for who did not use them then. */
+static WAITS void inactive_again(struct lu *lu)
+{
+	const json_t *inst = disks_of(lu)->inst;
+	struct error ignored;
+
+	disks_stop(lu, inst, NULL, true, &ignored);
+	inst_mark(lu, inst_name(inst), NULL, 0, &ignored);
+}
+
+/* Who kills the job does not want to wait, but may use the disks. */
+static WAITS int await_sync(struct lu *lu, struct error *err)
+{
+	const struct op_instance_activate_disks *op = lu->op;
+
+	if (!op->wait_for_sync ||
+	    disks_wait_sync(lu, disks_of(lu)->inst, NULL, false, err) == 0)
+		return 0;
+	if (!lu->run->killed && !in_use(lu))
+		inactive_again(lu);
+	return -1;
+}
+
 static WAITS json_t *activate_exec(struct lu *lu, struct error *err)
 {
 	const char *name = inst_name(disks_of(lu)->inst);
@@ -169,12 +179,8 @@ static WAITS json_t *activate_exec(struct lu *lu, struct error *err)
 		return NULL;
 	result = assemble(lu, err);
 	if (result == NULL) {
-		struct error ignored;
-
-		if (in_use(lu))
-			return NULL;
-		disks_stop(lu, disks_of(lu)->inst, NULL, true, &ignored);
-		inst_mark(lu, name, NULL, 0, &ignored);
+		if (!in_use(lu))
+			inactive_again(lu);
 		return NULL;
 	}
 	/* From here on they stay active: the instance may use some of them. */
