@@ -488,6 +488,23 @@ int disks_stop(struct lu *lu, const json_t *inst, const char *node_uuid,
 	return 0;
 }
 
+int disks_stop_one(struct lu *lu, const json_t *inst, const json_t *disk,
+		   size_t i, struct error *err)
+{
+	auto_free char *node = xstrdup(inst_primary_node(inst));
+	auto_json json_t *carried = inst_rpc_disk(lu, inst, disk);
+	auto_strv struct strv others = {0};
+	struct error ignored;
+
+	config_disk_secondaries(disk, node, &others);
+	if (stop_one(lu, node, carried, i, err) < 0)
+		return -1;
+	for (size_t k = 0; k < others.n; k++)
+		if (!is_offline(lu, others.items[k]))
+			stop_one(lu, others.items[k], carried, i, &ignored);
+	return 0;
+}
+
 int disks_make_folder(struct lu *lu, const json_t *inst, const json_t *disk,
 		      struct error *err)
 {

@@ -95,6 +95,10 @@ WAITS int disks_start_primary(struct lu *lu, const json_t *inst,
 WAITS int disks_connect(struct lu *lu, const json_t *inst, struct error *err);
 WAITS int disks_stop(struct lu *lu, const json_t *inst, const char *node_uuid,
 		     bool ignore_failures, struct error *err);
+/* Stop the disk with this index on all its nodes; -1 with err when its primary
+ * could not, others are a warning. */
+WAITS int disks_stop_one(struct lu *lu, const json_t *inst, const json_t *disk,
+			 size_t i, struct error *err);
 /* Make the folder of a file-based disk on the primary; does nothing for
  * others. */
 WAITS int disks_make_folder(struct lu *lu, const json_t *inst,

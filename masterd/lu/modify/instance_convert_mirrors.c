@@ -102,13 +102,29 @@ static json_t *names_of(struct lu *lu, const struct conversion *c, size_t i,
 			 disk_logical_id(back ? old : data));
 }
 
+/* A master that is lost now leaves the instance with a volume of which the
+ * configuration does not know: the job's log does. */
+static void say_names(struct lu *lu, const json_t *pair)
+{
+	const json_t *from = disk_logical_id(json_array_get(pair, 0));
+	const json_t *to = json_array_get(pair, 1);
+
+	lu_info(lu, "Volume %s/%s becomes %s/%s",
+		json_string_value(json_array_get(from, 0)),
+		json_string_value(json_array_get(from, 1)),
+		json_string_value(json_array_get(to, 0)),
+		json_string_value(json_array_get(to, 1)));
+}
+
 static WAITS int rename_volumes(struct lu *lu, const struct conversion *c,
 				struct error *err)
 {
 	auto_json json_t *pairs = json_array(), *done = NULL;
 
-	for (size_t i = 0; i < json_array_size(c->old); i++)
+	for (size_t i = 0; i < json_array_size(c->old); i++) {
 		json_array_append_new(pairs, names_of(lu, c, i, false));
+		say_names(lu, json_array_get(pairs, i));
+	}
 	done = lu_call(lu, inst_primary_node(c->inst),
 		       rpc_blockdev_rename(json_ref(pairs)), err);
 	return done == NULL ? -1 : 0;

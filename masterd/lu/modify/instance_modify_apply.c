@@ -185,14 +185,13 @@ static const json_t *step_of(const struct modify *m, const json_t *leaving)
 
 /* A disk that the instance does not release stays: removing it would destroy
  * data in use. */
-static WAITS int unplug(struct lu *lu, const json_t *leaving, struct error *err)
+static WAITS int unplug(struct lu *lu, json_t *leaving, struct error *err)
 {
 	struct modify *m = modify_of(lu);
 	const json_t *step = step_of(m, leaving);
 	size_t i = (size_t)json_int(step, "index", 0);
-	auto_json json_t *carried = inst_rpc_disk(lu, modify_of(lu)->inst,
-						  json_get(leaving, "disk"));
-	auto_json json_t *stopped = NULL;
+	const json_t *disk = json_get(leaving, "disk");
+	auto_json json_t *carried = inst_rpc_disk(lu, m->inst, disk);
 
 	if (m->hotplug &&
 	    !modify_plug(lu, "hotremove", "disk", carried, NULL, i))
@@ -200,15 +199,15 @@ static WAITS int unplug(struct lu *lu, const json_t *leaving, struct error *err)
 				 "Disk %zu is still in use by instance %s; it "
 				 "can be removed when the instance is down",
 				 i, inst_name(m->inst));
+	json_set_bool(leaving, "unplugged", m->hotplug);
 	if (m->hotplug)
 		modify_row(json_object_get(step, "rows"),
 			   json_string(modify_plugged(true)), "disk/%zu", i);
-	stopped = lu_call(lu, inst_primary_node(m->inst),
-			  rpc_blockdev_shutdown(json_ref(carried)), err);
-	return stopped == NULL ? -1 : 0;
+	return disks_stop_one(lu, m->inst, disk, i, err);
 }
 
-/* Undo: the first n of the disks that leave belong to the instance again. */
+/* Undo: the first n of the disks that leave belong to the instance again, as
+ * far as they had left. */
 static WAITS void call_back(struct lu *lu, size_t n)
 {
 	struct modify *m = modify_of(lu);
@@ -225,7 +224,7 @@ static WAITS void call_back(struct lu *lu, size_t n)
 		if (after != NULL && rename_file(lu, after, disk, &err) < 0)
 			lu_warn(lu, "Could not take disk %zu back: %s", i,
 				err.text);
-		if (m->hotplug)
+		if (json_bool(one, "unplugged", false))
 			plug(lu, disk, i, rows);
 	}
 }
@@ -253,7 +252,7 @@ static WAITS int let_go(struct lu *lu, struct error *err)
 
 		if (unplug(lu, one, err) == 0 && rename_out(lu, one, err) == 0)
 			continue;
-		call_back(lu, i);
+		call_back(lu, i + 1);
 		return -1;
 	}
 	return 0;
@@ -323,30 +322,56 @@ static WAITS void undo(struct lu *lu)
 	take_back(lu, json_array_size(m->disks));
 }
 
-static bool any_new(struct lu *lu)
+/* Those that this job makes; to be freed. */
+static json_t *new_ones(struct lu *lu)
 {
 	struct modify *m = modify_of(lu);
+	json_t *list = json_array();
 
 	for (size_t i = 0; i < json_array_size(m->disks); i++)
 		if (recorded(lu, json_array_get(m->disks, i)) == NULL)
-			return true;
-	return false;
+			json_array_append(list, json_array_get(m->disks, i));
+	return list;
+}
+
+/* New mirrors are active and fill their other side.  They are recorded before
+ * that is waited for, as it may take hours.  Where the instance's disks are not
+ * in use, these are stopped then. */
+static WAITS int sync_new(struct lu *lu, const json_t *made, struct error *err)
+{
+	const struct op_instance_set_params *op = lu->op;
+	struct modify *m = modify_of(lu);
+	auto_json json_t *mirrors = json_array();
+	struct error ignored;
+	int rc;
+
+	for (size_t i = 0; i < json_array_size(made); i++) {
+		const json_t *disk = json_array_get(made, i);
+
+		if (template_is_pair(disk_dev_type(disk)))
+			json_array_append_new(mirrors,
+					      inst_rpc_disk(lu, m->inst, disk));
+	}
+	if (json_array_size(made) == 0)
+		return 0;
+	rc = disks_wait_sync(lu, m->inst, mirrors, !op->wait_for_sync, err);
+	for (size_t i = 0; i < json_array_size(made); i++)
+		if (!m->hotplug && !inst_disks_active(m->inst))
+			disks_stop_one(lu, m->inst, json_array_get(made, i), i,
+				       &ignored);
+	return rc;
 }
 
 WAITS int modify_apply_disks(struct lu *lu, json_t *inst STEALS,
 			     struct error *err)
 {
-	const struct op_instance_set_params *op = lu->op;
 	struct modify *m = modify_of(lu);
 	auto_json json_t *own = inst;
-	auto_json json_t *mirrors = json_array(); /* none are assembled yet */
-	bool made = any_new(lu);
+	auto_json json_t *made = new_ones(lu);
 
 	if (bring_all(lu, err) < 0)
 		return -1;
-	if ((made && disks_wait_sync(lu, m->inst, mirrors, !op->wait_for_sync,
-				     err) < 0) ||
-	    let_go(lu, err) < 0) {
+	if (let_go(lu, err) < 0) {
 		take_back(lu, json_array_size(m->disks));
 		return -1;
 	}
@@ -359,5 +384,5 @@ WAITS int modify_apply_disks(struct lu *lu, json_t *inst STEALS,
 	}
 	remove_storage(lu);
 	plug_new(lu);
-	return 0;
+	return sync_new(lu, made, err);
 }
