@@ -247,6 +247,16 @@ Test(anywhere, a_failure_on_the_way_changes_nothing)
 	expect(op_failover(NULL), "success");
 }
 
+/* What was connected for a move is not left so. */
+Test(anywhere, a_failure_leaves_the_disks_of_what_is_down_inactive)
+{
+	expect(op_named("OP_INSTANCE_SHUTDOWN", NAME), "success");
+	s.nodes[0].fail_on = "blockdev_create";
+	expect(op_failover(NULL), "told to fail");
+	cr_expect_eq(s.nodes[1].devices.n, 0);
+	cr_expect_eq(s.nodes[2].devices.n, 0);
+}
+
 /* --- the sync --- */
 
 static bool in_sync_step(struct sim *sim, void *arg)

@@ -803,9 +803,101 @@ Test(mirrors, a_side_without_the_newest_data_is_no_target)
 	cr_assert_str_eq(primary("web1"), NODE3);
 }
 
+/* It is whole, but was alone while the primary went on writing. */
+Test(mirrors, a_side_without_its_primary_is_no_target)
+{
+	json_t *op = op_named("OP_INSTANCE_FAILOVER", "web1");
+
+	expect(op_mirrored("web1", NODE3), "success");
+	s.nodes[2].parted = true;
+	expect(op_named("OP_INSTANCE_FAILOVER", "web1"),
+	       "is not connected to the primary node");
+	cr_assert_str_eq(primary("web1"), NODE2);
+	json_set_bool(op, "ignore_consistency", true);
+	expect(op, "success");
+	cr_assert_str_eq(primary("web1"), NODE3);
+}
+
 static bool is_active(const char *name)
 {
 	return json_bool(instance(name), "disks_active", false);
+}
+
+/* The mirrors of a running instance are looked after, whether or not somebody
+ * could wait for their sync. */
+Test(mirrors, a_sync_that_nobody_sees_leaves_disks_in_use_active)
+{
+	json_t *op = op_named("OP_INSTANCE_ACTIVATE_DISKS", "web1");
+
+	expect(op_mirrored("web1", NODE3), "success");
+	json_set_bool(op, "wait_for_sync", true);
+	s.nodes[1].fail_on = "blockdev_getmirrorstatus";
+	expect(json_incref(op), "Can't follow the sync");
+	cr_expect(is_active("web1"));
+	s.nodes[1].fail_on = NULL;
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+	s.nodes[1].fail_on = "blockdev_getmirrorstatus";
+	expect(op, "Can't follow the sync");
+	cr_expect_not(is_active("web1"));
+	cr_expect_eq(s.nodes[1].devices.n, 0);
+	cr_expect_eq(s.nodes[2].devices.n, 0);
+}
+
+static json_t *op_more(void)
+{
+	return json_make("{s:s, s:s, s:[[s, i, {s:i}]]}", "OP_ID",
+			 "OP_INSTANCE_SET_PARAMS", "instance_name", "web1",
+			 "disks", "add", -1, "size", 64);
+}
+
+static bool has_three_disks(struct sim *sim, void *arg)
+{
+	(void)sim;
+	(void)arg;
+	return json_array_size(json_get(instance("web1"), "disks")) == 3;
+}
+
+static bool is_over(struct sim *sim, void *arg)
+{
+	return job_is_final(queue_job(sim->master->queue, *(uint64_t *)arg));
+}
+
+Test(mirrors, a_new_one_is_waited_for)
+{
+	auto_free char *why = NULL;
+	uint64_t id;
+
+	expect(op_mirrored("web1", NODE3), "success");
+	s.nodes[1].syncing = true;
+	id = sim_submit(&s, op_more(), &why);
+	cr_assert(sim_run(&s, 60000, has_three_disks, NULL));
+	sim_run(&s, 60000, NULL, NULL);
+	cr_expect_not(job_is_final(queue_job(s.master->queue, id)));
+	s.nodes[1].syncing = false;
+	cr_assert(sim_run(&s, 60000, is_over, &id));
+}
+
+Test(mirrors, a_new_one_of_an_instance_that_is_down_is_stopped)
+{
+	expect(op_mirrored("web1", NODE3), "success");
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+	expect(op_more(), "success");
+	cr_expect_eq(s.nodes[1].stopped.n, 3);
+	cr_expect_eq(s.nodes[2].stopped.n, 3);
+}
+
+/* A side that stays would be a minor in use of which nobody knows. */
+Test(mirrors, one_that_is_detached_is_stopped_on_both_sides)
+{
+	json_t *op = json_make("{s:s, s:s, s:b, s:[[s, i, {}]]}", "OP_ID",
+			       "OP_INSTANCE_SET_PARAMS", "instance_name",
+			       "web1", "hotplug", 1, "disks", "detach", 1);
+
+	expect(op_mirrored("web1", NODE3), "success");
+	expect(op_more(), "success");
+	expect(op, "success");
+	cr_expect_eq(s.nodes[1].stopped.n, 1);
+	cr_expect_eq(s.nodes[2].stopped.n, 1);
 }
 
 Test(mirrors, an_activation_that_fails_stops_only_what_nobody_uses)

@@ -80,14 +80,18 @@ static WAITS int make_room(struct lu *lu, struct error *err)
 	return lu_balloon_make(lu, &want, err) < 0 ? -1 : 0;
 }
 
-/* What the target has of mirrored disks must be the newest data. */
+/* What the target has of mirrored disks must be the newest data.  A side that
+ * lost its connection is whole, but does not know what the other one wrote
+ * since. */
 static WAITS int check_disks(struct lu *lu, bool ignore_consistency,
 			     struct error *err)
 {
 	struct move *m = move_of(lu);
 	const json_t *node = config_get(lu->m->config, CONFIG_NODE, m->source);
 
-	if (!move_mirror_is(lu) || move_mirror_check(lu, m->target, err) == 0)
+	if (!move_mirror_is(lu) ||
+	    (move_mirror_check(lu, m->target, err) == 0 &&
+	     move_mirror_check_linked(lu, m->target, err) == 0))
 		return 0;
 	if (lu->run->killed || (!ignore_consistency && !node_offline(node)))
 		return -1;

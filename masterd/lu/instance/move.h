@@ -30,6 +30,7 @@ struct move {
 	json_t *created;   /* what was made on the target and is not in use */
 	bool disconnected; /* the side that stays let the other one go */
 	bool recorded;	   /* the new sides are recorded */
+	bool activated;	   /* the disks are active for this job alone */
 };
 
 /* What both opcodes have. */

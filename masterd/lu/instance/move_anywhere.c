@@ -190,30 +190,15 @@ WAITS int move_anywhere_check_data(struct lu *lu, bool ignore,
 				   struct error *err)
 {
 	struct move *m = move_of(lu);
-	auto_json json_t *all = NULL;
 
 	if (move_mirror_check(lu, m->stays, err) < 0)
 		return -1;
-	if (str_eq(m->stays, m->source) || is_offline(lu, m->source))
+	if (str_eq(m->stays, m->source) || is_offline(lu, m->source) ||
+	    move_mirror_check_linked(lu, m->stays, err) == 0)
 		return 0;
-	all = disks_mirror_status(lu, m->stays, m->before, err);
-	if (all == NULL)
+	if (!ignore || lu->run->killed)
 		return -1;
-	for (size_t i = 0; i < json_array_size(all); i++) {
-		const json_t *status = json_array_get(all, i);
-
-		if (!json_bool(status, "is_degraded", false))
-			continue;
-		error_set(err, ERR_EXEC, NULL,
-			  "Disk %s on node %s is not connected to the primary "
-			  "node, so its data may be old; gnt-instance "
-			  "activate-disks connects them",
-			  disk_iv_name(json_array_get(m->before, i)),
-			  lu_node_name(lu, m->stays));
-		if (!ignore)
-			return -1;
-		lu_warn(lu, "%s, ignoring", err->text);
-	}
+	lu_warn(lu, "%s, ignoring", err->text);
 	return 0;
 }
 
@@ -224,6 +209,7 @@ static WAITS int connect_old(struct lu *lu, struct error *err)
 
 	if (inst_disks_active(m->inst))
 		return 0;
+	m->activated = true;
 	for (size_t i = 0; i < json_array_size(m->before); i++) {
 		json_t *disk = json_array_get(m->before, i);
 		json_t *owner = inst_rpc(lu, m->inst, NULL, NULL);
@@ -300,6 +286,7 @@ WAITS int move_anywhere_switch(struct lu *lu, bool as_primary,
 	/* From here on the target has data: there is no way back. */
 	m->disconnected = false;
 	json_array_clear(m->created);
+	m->activated = false;
 	return 0;
 }
 
@@ -384,6 +371,7 @@ static WAITS void record_old(struct lu *lu)
 WAITS void move_anywhere_undo(struct lu *lu)
 {
 	struct move *m = move_of(lu);
+	struct error err;
 
 	if (m->disconnected && m->recorded)
 		record_old(lu);
@@ -395,4 +383,7 @@ WAITS void move_anywhere_undo(struct lu *lu)
 	else if (m->created != NULL)
 		remove_devices(lu, m->target, m->created);
 	json_array_clear(m->created);
+	if (m->activated && disks_stop(lu, m->inst, NULL, true, &err) < 0)
+		lu_warn(lu, "%s", err.text);
+	m->activated = false;
 }

@@ -66,6 +66,26 @@ WAITS int move_mirror_check(struct lu *lu, const char *node, struct error *err)
 	return 0;
 }
 
+WAITS int move_mirror_check_linked(struct lu *lu, const char *node,
+				   struct error *err)
+{
+	auto_json json_t *disks = inst_rpc_disks(lu, move_of(lu)->inst);
+	auto_json json_t *all = disks_mirror_status(lu, node, disks, err);
+
+	if (all == NULL)
+		return -1;
+	for (size_t i = 0; i < json_array_size(disks); i++)
+		if (json_bool(json_array_get(all, i), "is_degraded", false))
+			return error_set(
+				err, ERR_EXEC, NULL,
+				"Disk %s on node %s is not connected to the "
+				"primary node, so its data may be old; "
+				"gnt-instance activate-disks connects them",
+				disk_iv_name(json_array_get(disks, i)),
+				lu_node_name(lu, node));
+	return 0;
+}
+
 static WAITS int reconnect(struct lu *lu, const json_t *disks, bool shared,
 			   struct error *err)
 {

@@ -17,6 +17,10 @@ const char *move_mirror_secondary(struct lu *lu, struct error *err);
 
 /* -1 with err unless the node's side of each disk has the newest data. */
 WAITS int move_mirror_check(struct lu *lu, const char *node, struct error *err);
+/* The same unless it is connected to the other side: one that was alone does
+ * not know what was written since. */
+WAITS int move_mirror_check_linked(struct lu *lu, const char *node,
+				   struct error *err);
 
 /* Let both sides be primaries: connect them anew so, when they are equal. */
 WAITS int move_mirror_share(struct lu *lu, struct error *err);
