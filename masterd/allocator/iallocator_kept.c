@@ -628,6 +628,8 @@ static void add_nodes(struct iallocator_kept *k, const struct config *c,
 		switch (iallocator_nodes_sign(nodes, object)) {
 		case IALLOCATOR_RECORDED:
 			recorded(v, c, object, i, &live);
+			iallocator_nodes_spindles(nodes, node_uuid(object),
+						  &live);
 			add_node(nodes, &k->nodes[i], &live, ret);
 			break;
 		case IALLOCATOR_TOLD:

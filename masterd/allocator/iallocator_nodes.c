@@ -4,10 +4,11 @@
  *
  * Their resources come from the configuration where they are recorded; such a
  * node is only asked whether it is alive, and not even that if it has just
- * answered something.  A node whose resources are not recorded is asked for
- * them; so is one that counts spindles, which are never recorded.  A node that
- * does not answer is shown as offline: it gets no instance, and the other nodes
- * can be used. */
+ * answered something.  One with exclusive storage is asked for its spindles,
+ * which are never recorded; all else that it has comes from the record, too, as
+ * the checks of the jobs go by that.  A node whose resources are not recorded
+ * is asked for them.  A node that does not answer is shown as offline: it gets
+ * no instance, and the other nodes can be used. */
 #include <string.h>
 
 #include "lib/base/array.h"
@@ -15,6 +16,7 @@
 #include "lib/base/table.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
+#include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/allocator/iallocator_nodes.h"
 #include "masterd/allocator/iallocator_private.h"
@@ -26,8 +28,9 @@
 
 /* What is known of one node. */
 struct node_data {
-	bool recorded;	    /* alive; its resources are recorded */
-	const json_t *info; /* node_info: [boot id, storage, hypervisors] */
+	bool recorded;		 /* alive; its resources are recorded */
+	const json_t *info;	 /* node_info: [boot id, storage, hypervisors];
+				  * of a recorded node storage only, or NULL */
 	const json_t *instances; /* all_instances_info: {name: {...}} */
 };
 
@@ -35,8 +38,8 @@ struct iallocator_nodes {
 	struct master *m;
 	char *hypervisor, *template; /* copies, as the call waits */
 	int64_t heard_since_us;
-	struct node_result *signs; /* of nodes with a record */
-	size_t n_signs;
+	struct node_result *signs, *spindles; /* of nodes with a record */
+	size_t n_signs, n_spindles;
 	struct node_result *info, *instances; /* of those without */
 	size_t n;
 	struct table by_uuid; /* of struct node_data */
@@ -56,8 +59,21 @@ static json_t *filled_nd(const struct master *m, const json_t *node)
 static bool is_recorded(const struct iallocator_nodes *g, const json_t *node)
 {
 	return resources_recorded(g->m->config, node_uuid(node), g->hypervisor,
-				  g->template) &&
-	       !resources_exclusive(g->m->config, node);
+				  g->template);
+}
+
+/* Whether the node counts spindles, and the request needs some. */
+static bool counts_spindles(const struct iallocator_nodes *g,
+			    const json_t *node)
+{
+	return template_is_on_volumes(g->template) &&
+	       resources_exclusive(g->m->config, node);
+}
+
+static json_t *units(const struct iallocator_nodes *g, const json_t *node)
+{
+	return resources_units(config_cluster(g->m->config), g->template,
+			       resources_exclusive(g->m->config, node));
 }
 
 static struct rpc_request info_request(const struct iallocator_nodes *g,
@@ -67,8 +83,7 @@ static struct rpc_request info_request(const struct iallocator_nodes *g,
 	json_t *hvparams = params_fill_hv(cluster, g->hypervisor, NULL, NULL);
 
 	return rpc_node_info(
-		resources_units(cluster, g->template,
-				resources_exclusive(g->m->config, node)),
+		units(g, node),
 		json_make("[[s, o]]", g->hypervisor,
 			  hvparams == NULL ? json_object() : hvparams));
 }
@@ -84,6 +99,7 @@ void iallocator_nodes_free(struct iallocator_nodes *g)
 		return;
 	table_done(&g->by_uuid, free);
 	node_results_free(g->signs, g->n_signs);
+	node_results_free(g->spindles, g->n_spindles);
 	node_results_free(g->info, g->n);
 	node_results_free(g->instances, g->n);
 	free(g->hypervisor);
@@ -114,12 +130,26 @@ static void choose_sign(struct iallocator_nodes *g, json_t *node)
 		g->signs[g->n_signs++].node = json_incref(node);
 }
 
+static void choose_recorded(struct iallocator_nodes *g, json_t *node)
+{
+	struct node_result *call;
+
+	if (!counts_spindles(g, node)) {
+		choose_sign(g, node);
+		return;
+	}
+	call = &g->spindles[g->n_spindles++];
+	call->own = rpc_node_info(units(g, node), json_array());
+	call->node = json_incref(node);
+}
+
 static void choose_calls(struct iallocator_nodes *g)
 {
 	auto_strv struct strv uuids = {0};
 
 	config_sorted(g->m->config, CONFIG_NODE, &uuids);
 	g->signs = node_results_new(uuids.n);
+	g->spindles = node_results_new(uuids.n);
 	g->info = node_results_new(uuids.n);
 	g->instances = node_results_new(uuids.n);
 	for (size_t i = 0; i < uuids.n; i++) {
@@ -129,7 +159,7 @@ static void choose_calls(struct iallocator_nodes *g)
 		if (!is_live(node))
 			continue;
 		if (is_recorded(g, node)) {
-			choose_sign(g, node);
+			choose_recorded(g, node);
 			continue;
 		}
 		g->info[g->n].own = info_request(g, node);
@@ -143,11 +173,16 @@ static WAITS void gather(struct iallocator_nodes *g)
 {
 	choose_calls(g);
 	noderpc_look_many(g->m->rpc, g->signs, g->n_signs, rpc_version());
+	noderpc_look_each(g->m->rpc, g->spindles, g->n_spindles);
 	noderpc_look_each(g->m->rpc, g->info, g->n);
 	running_look(g->m->rpc, g->m->config, g->instances, g->n);
 	for (size_t i = 0; i < g->n_signs; i++)
 		add_data(g, g->signs[i].node, g->signs[i].err,
 			 &(struct node_data){.recorded = true});
+	for (size_t i = 0; i < g->n_spindles; i++)
+		add_data(g, g->spindles[i].node, g->spindles[i].err,
+			 &(struct node_data){.recorded = true,
+					     .info = g->spindles[i].payload});
 	for (size_t i = 0; i < g->n; i++)
 		add_data(g, g->info[i].node,
 			 g->info[i].err != NULL ? g->info[i].err
@@ -204,31 +239,43 @@ static const json_t *find_unit(const json_t *units, bool spindles)
 	return NULL;
 }
 
+static int64_t not_negative(int64_t n)
+{
+	return n > 0 ? n : 0;
+}
+
+/* The node does not know of disks that are not made yet. */
+static void read_spindles(const struct master *m, const char *uuid,
+			  const struct node_data *data,
+			  struct iallocator_live *ret)
+{
+	const json_t *unit = find_unit(json_array_get(data->info, 1), true);
+
+	if (unit == NULL)
+		return;
+	ret->total_spindles = json_int(unit, "storage_size", 0);
+	ret->free_spindles =
+		not_negative(json_int(unit, "storage_free", 0) -
+			     resources_coming_spindles(m->config, uuid));
+}
+
 static void read_live(struct master *m, const char *uuid,
 		      const struct node_data *data, struct iallocator_live *ret)
 {
-	const json_t *units = json_array_get(data->info, 1);
 	const json_t *hv = json_array_get(json_array_get(data->info, 2), 0);
-	const json_t *disk = find_unit(units, false);
-	const json_t *spindles = find_unit(units, true);
+	const json_t *disk = find_unit(json_array_get(data->info, 1), false);
 
 	*ret = (struct iallocator_live){
 		.total_memory = json_int(hv, "memory_total", 0),
 		.reserved_memory = json_int(hv, "memory_dom0", 0),
 		.total_disk = json_int(disk, "storage_size", 0),
 		.free_disk = json_int(disk, "storage_free", 0),
-		.total_spindles = json_int(spindles, "storage_size", 0),
-		.free_spindles = json_int(spindles, "storage_free", 0),
 		.total_cpus = json_int(hv, "cpu_total", 0),
 		.reserved_cpus = json_int(hv, "cpu_dom0", 0),
 		.free_memory = json_int(hv, "memory_free", 0),
 	};
+	read_spindles(m, uuid, data, ret);
 	ret->free_memory -= sum_memory(m, uuid, data, ret);
-}
-
-static int64_t not_negative(int64_t n)
-{
-	return n > 0 ? n : 0;
 }
 
 void iallocator_nodes_of_record(const struct node_memory *m,
@@ -258,6 +305,13 @@ static void read_recorded(const struct iallocator_nodes *g, const char *uuid,
 	resources_memory(c, uuid, g->hypervisor, &m);
 	resources_disk_of(c, uuid, g->template, shared, &d);
 	iallocator_nodes_of_record(&m, &d, ret);
+	iallocator_nodes_spindles(g, uuid, ret);
+}
+
+void iallocator_nodes_spindles(const struct iallocator_nodes *g,
+			       const char *uuid, struct iallocator_live *ret)
+{
+	read_spindles(g->m, uuid, table_get(&g->by_uuid, uuid), ret);
 }
 
 const char *iallocator_nodes_hypervisor(const struct iallocator_nodes *g)

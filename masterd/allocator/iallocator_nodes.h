@@ -48,7 +48,13 @@ enum iallocator_sign iallocator_nodes_sign(const struct iallocator_nodes *g,
 void iallocator_nodes_told(const struct iallocator_nodes *g, const json_t *node,
 			   struct iallocator_live *ret);
 
-/* The numbers of a record, but for the memory of its instances. */
+/* Fill in the spindles of a recorded node that counts them: what it has told,
+ * less those of disks that are not made yet. */
+void iallocator_nodes_spindles(const struct iallocator_nodes *g,
+			       const char *uuid, struct iallocator_live *ret);
+
+/* The numbers of a record, but for the memory of its instances and its
+ * spindles. */
 void iallocator_nodes_of_record(const struct node_memory *m,
 				const struct node_disk *d,
 				struct iallocator_live *ret);

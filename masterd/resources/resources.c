@@ -299,6 +299,42 @@ static int64_t booked_here(const struct config *c, const char *node_uuid,
 	return disks_of_all(c, &instances, on) + disks_of_all(c, &copies, on);
 }
 
+/* A disk for which nobody said how many has at least one. */
+static int64_t spindles_of(const struct config *c, const char *uuid)
+{
+	auto_json json_t *disks =
+		config_instance_disks(c, config_get(c, CONFIG_INSTANCE, uuid));
+	size_t i;
+	json_t *disk;
+	int64_t sum = 0;
+
+	json_array_foreach (disks, i, disk)
+		if (template_is_on_volumes(disk_dev_type(disk)))
+			sum += disk_spindles_or(disk, 1);
+	return sum;
+}
+
+int64_t resources_coming_spindles(const struct config *c, const char *node_uuid)
+{
+	auto_strv struct strv here = {0}, copies = {0};
+	int64_t sum = 0;
+	size_t recorded;
+
+	config_node_primaries(c, node_uuid, &here);
+	config_node_secondaries(c, node_uuid, &here);
+	recorded = here.n;
+	add_booked(c, node_uuid, BOOK_DISKS, &here);
+	for (size_t i = 0; i < here.n; i++)
+		if (i >= recorded ||
+		    inst_forthcoming(
+			    config_get(c, CONFIG_INSTANCE, here.items[i])))
+			sum += spindles_of(c, here.items[i]);
+	add_booked(c, node_uuid, BOOK_COPY, &copies);
+	for (size_t i = 0; i < copies.n; i++)
+		sum += spindles_of(c, copies.items[i]);
+	return sum;
+}
+
 int64_t resources_shared(const struct config *c, const char *template)
 {
 	const struct storage_info *s = find(template);

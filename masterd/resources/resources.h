@@ -60,6 +60,11 @@ int64_t resources_mem_guarantee(const struct node_memory *m);
  * those on volumes, as planners count them. */
 int64_t resources_spindle_use(const struct config *c, const char *node_uuid);
 
+/* The spindles of disks that will be on the node and may not be made yet: those
+ * of forthcoming instances, and those that jobs have booked. */
+int64_t resources_coming_spindles(const struct config *c,
+				  const char *node_uuid);
+
 struct node_disk {
 	bool recorded;
 	int64_t total, reserved, overhead;

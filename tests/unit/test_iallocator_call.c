@@ -626,6 +626,128 @@ Test(iallocator_call, shared_storage_is_less_for_all_when_a_disk_grows)
 	run(shared_storage, NULL);
 }
 
+/* --- storage that nodes do not share at all --- */
+
+static json_t *exclusive_instance(const char *state, int memory)
+{
+	auto_free char *name = node_name(0);
+
+	return json_make(
+		"{s:s, s:i, s:i, s:i, s:s, s:s, s:[{s:i, s:i}], s:[s], s:[], "
+		"s:[]}",
+		"admin_state", state, "memory", memory, "vcpus", 1,
+		"spindle_use", 1, "hypervisor", "kvm", "disk_template", "plain",
+		"disks", "size", 1024, "spindles", 2, "nodes", name, "tags",
+		"nics");
+}
+
+/* One node with exclusive storage.  A guest of 8 GiB runs there and has used
+ * less until now; another instance is down. */
+static json_t *exclusive_message(int down_memory, int free_spindles)
+{
+	auto_free char *name = node_name(0);
+	json_t *one = node(group_uuids[0], true);
+
+	json_set_bool(one, "offline", false);
+	json_set_bool(one, "drained", false);
+	json_set_int(one, "free_memory", 12000);
+	json_set_int(one, "free_disk", 100 * 1024);
+	json_set_int(one, "free_spindles", free_spindles);
+	return json_make("{s:[], s:[s], s:o, s:{s:o}, s:{s:o}, s:{s:o, s:o}}",
+			 "cluster_tags", "enabled_hypervisors", "kvm",
+			 "ipolicy", policy(), "nodegroups", group_uuids[0],
+			 group("first", "preferred", false), "nodes", name, one,
+			 "instances", "inst0.example.com",
+			 exclusive_instance("down", down_memory),
+			 "inst1.example.com", exclusive_instance("up", 8192));
+}
+
+static json_t *with_spindles(int spindles)
+{
+	json_t *request = new_instance("new");
+
+	json_set_str(request, "disk_template", "plain");
+	json_set_str(request, "hypervisor", "kvm");
+	json_set_int(request, "memory", 2048);
+	json_set_int(request, "required_nodes", 1);
+	json_object_set_new(request, "disks",
+			    json_make("[{s:i, s:s, s:s, s:i}]", "size", 1024,
+				      "mode", "rw", "dev_type", "plain",
+				      "spindles", spindles));
+	json_set_int(request, "disk_space_total", 1024);
+	return request;
+}
+
+static WAITS void expect_place(struct message_master *w, int spindles,
+			       bool place)
+{
+	struct error err;
+	auto_json json_t *request = with_spindles(spindles);
+	auto_json json_t *answer = message_master_ask(w, request, &err);
+	auto_free char *text = NULL;
+
+	cr_assert_not_null(answer, "%s", err.text);
+	text = json_text(answer);
+	cr_expect_eq(json_bool(answer, "success", !place), place, "%s", text);
+}
+
+static void begin_exclusive(struct message_master *w, int memory,
+			    int free_spindles)
+{
+	struct error err;
+	auto_json json_t *message = NULL;
+
+	random_seed(1);
+	favourite = "plain";
+	message = exclusive_message(memory, free_spindles);
+	cr_assert_eq(message_master_begin(w, message, RECORD_ALL, &err), 0,
+		     "%s", err.text);
+}
+
+static void exclusive_memory(void *arg)
+{
+	struct message_master w;
+
+	(void)arg;
+	begin_exclusive(&w, 256, 10);
+	expect_place(&w, 2, true);
+	message_master_end(&w);
+	begin_exclusive(&w, 6000, 10);
+	expect_place(&w, 2, false);
+	message_master_end(&w);
+}
+
+Test(iallocator_call, with_exclusive_storage_memory_is_that_of_the_record)
+{
+	run(exclusive_memory, NULL);
+}
+
+static void exclusive_spindles(void *arg)
+{
+	struct message_master w;
+	const json_t *inst;
+	json_t *own;
+
+	(void)arg;
+	begin_exclusive(&w, 128, 3);
+	expect_place(&w, 3, true);
+	inst = some(w.m.config, CONFIG_INSTANCE);
+	own = config_edit(inst);
+	json_set_bool(own, "forthcoming", true);
+	config_put(w.m.config, CONFIG_INSTANCE, own);
+	expect_place(&w, 1, true);
+	expect_place(&w, 2, false);
+	config_book(w.m.config, 1, json_str(inst, "uuid", ""),
+		    json_str(inst, "primary_node", ""), BOOK_COPY);
+	expect_place(&w, 1, false);
+	message_master_end(&w);
+}
+
+Test(iallocator_call, spindles_of_disks_that_are_not_made_yet_are_not_free)
+{
+	run(exclusive_spindles, NULL);
+}
+
 /* --- requests at the same time --- */
 
 #define TASKS 4
