@@ -85,18 +85,35 @@ static int check_allocate(const struct answer *a, const json_t *result,
 			   err);
 }
 
-/* A new secondary has to be in the same group. */
+/* The group of the primary node of the instance that the request names; NULL:
+ * there is no such instance. */
+static const char *primary_group(const struct answer *a)
+{
+	const json_t *inst = config_find(a->config, CONFIG_INSTANCE,
+					 json_str(a->request, "name", ""));
+
+	return inst == NULL ? NULL
+			    : node_group_or(config_get(a->config, CONFIG_NODE,
+						       inst_primary_node(inst)),
+					    NULL);
+}
+
+/* A new node has to be in the same group.  An instance may be split over two,
+ * as node groups change: then either will do, that of the node that it leaves
+ * and that of its primary, which brings it together again. */
 static int check_relocate(const struct answer *a, const json_t *result,
 			  struct error *err)
 {
 	const json_t *from =
 		json_array_get(json_object_get(a->request, "relocate_from"), 0);
 	const json_t *to = json_array_get(result, 0);
+	const char *group;
 
 	if (check_allocate(a, result, err) < 0)
 		return -1;
-	if (str_eq(node_group_or(find_node(a, from), NULL),
-		   node_group_or(find_node(a, to), NULL)))
+	group = node_group(find_node(a, to));
+	if (str_eq(node_group_or(find_node(a, from), NULL), group) ||
+	    str_eq(primary_group(a), group))
 		return 0;
 	return bad_name(a, err, "another group than the instance's has node",
 			to);

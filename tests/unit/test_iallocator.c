@@ -342,6 +342,44 @@ Test(iallocator, relocation_stays_in_the_group)
 	cr_assert_not_null(result, "%s", err.text);
 }
 
+#define OTHER_GROUP "11111111-1111-4111-8111-111111111111"
+
+/* The group may be one that nobody knows, as only its UUID counts here. */
+static void put_in_group(const char *name, const char *group)
+{
+	json_t *node = config_edit(config_find(m.config, CONFIG_NODE, name));
+
+	json_set_str(node, "group", group);
+	config_put(m.config, CONFIG_NODE, node);
+}
+
+static bool may_move_to_node3(void)
+{
+	const json_t *inst =
+		config_find(m.config, CONFIG_INSTANCE, "inst48.example.com");
+	auto_strv struct strv from = {0};
+	auto_json json_t *result = NULL;
+
+	strv_add(&from, "node2.example.com");
+	result = run(iallocator_relocate(&m, inst, &from),
+		     "{\"success\":true,\"info\":\"\",\"result\":"
+		     "[\"node3.example.com\"]}");
+	return result != NULL;
+}
+
+/* inst48 is on node1. */
+Test(iallocator, who_is_split_over_two_groups_may_go_to_either)
+{
+	put_in_group("node2.example.com", OTHER_GROUP);
+	cr_assert(may_move_to_node3(), "%s", err.text);
+	put_in_group("node3.example.com", OTHER_GROUP);
+	cr_assert(may_move_to_node3(), "%s", err.text);
+	put_in_group("node3.example.com", OTHER_GROUP "x");
+	cr_assert_not(may_move_to_node3());
+	cr_assert_not_null(strstr(err.text, "node3.example.com"), "%s",
+			   err.text);
+}
+
 Test(iallocator, change_group_names_instances_and_groups)
 {
 	auto_strv struct strv names = {0}, groups = {0};
