@@ -64,6 +64,33 @@ Test(groups, only_an_empty_one_that_is_not_the_last_goes)
 	expect(group_op("OP_GROUP_REMOVE", "g2"), "not known");
 }
 
+/* Only the nodes of the instance's group are locked; the allocator of the
+ * scripted nodes does not ask for the group. */
+Test(groups, disks_that_are_made_anew_stay_in_the_group)
+{
+	json_t *op = op_add("web1", NODE2, true);
+
+	json_set_bool(op, "start", false);
+	expect(op, "success");
+	table_done(&s.files, NULL);
+	s.files = (struct table){0};
+	expect(group_op("OP_GROUP_ADD", "g2"), "success");
+	expect(assign("g2", s.nodes[0].name), "success");
+	expect(assign("g2", NODE3), "success");
+	expect(with(op_named("OP_INSTANCE_RECREATE_DISKS", "web1"),
+		    "iallocator", json_string("any")),
+	       "which is not of the instance's group");
+	cr_expect_str_eq(json_str(s.nodes[0].asked, "group_name", ""),
+			 "default");
+	cr_expect_eq(s.files.n, 0);
+	expect(assign("default", NODE3), "success");
+	expect(assign("default", s.nodes[0].name), "success");
+	expect(with(op_named("OP_INSTANCE_RECREATE_DISKS", "web1"),
+		    "iallocator", json_string("any")),
+	       "success");
+	cr_expect_eq(s.files.n, 1);
+}
+
 static int64_t serial(const char *name)
 {
 	return json_int(group(name), "serial_no", 0);

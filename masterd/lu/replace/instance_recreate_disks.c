@@ -221,6 +221,15 @@ static WAITS int check_down(struct lu *lu, struct error *err)
 					 err);
 }
 
+static const json_t *group_of(struct lu *lu)
+{
+	const struct config *c = lu->m->config;
+	const json_t *node = config_get(
+		c, CONFIG_NODE, inst_primary_node(recreate_of(lu)->inst));
+
+	return config_get(c, CONFIG_GROUP, node_group(node));
+}
+
 /* Placed like a new instance, in its group. */
 static json_t *request(struct lu *lu)
 {
@@ -245,6 +254,7 @@ static json_t *request(struct lu *lu)
 			       .disk_template = config_instance_template(
 				       lu->m->config, inst),
 			       .hypervisor = inst_hypervisor(inst),
+			       .group_name = group_name(group_of(lu)),
 			       .memory = be_maxmem(be),
 			       .minmem = be_minmem(be),
 			       .vcpus = be_vcpus(be),
@@ -252,6 +262,30 @@ static json_t *request(struct lu *lu)
 			       .disks = sizes,
 			       .nics = nics,
 			       .tags = inst_tags(inst)});
+}
+
+/* An allocator is not obliged to stay in the group, the nodes of which are
+ * locked. */
+static int take_chosen(struct lu *lu, const struct strv *names,
+		       struct error *err)
+{
+	struct recreate *r = recreate_of(lu);
+
+	for (size_t i = 0; i < names->n; i++) {
+		const json_t *node = lu_node(lu, names->items[i], err);
+
+		if (node == NULL)
+			return -1;
+		if (!lu_has(lu, LOCK_NODE_RES, node_uuid(node)))
+			return error_set(err, ERR_EXEC, NULL,
+					 "Iallocator %s chose node %s, which "
+					 "is not of the instance's group",
+					 r->iallocator, names->items[i]);
+		if (inst_check_node(lu, node_uuid(node), true, err) < 0)
+			return -1;
+		strv_add(&r->nodes, node_uuid(node));
+	}
+	return 0;
 }
 
 static WAITS int ask_allocator(struct lu *lu, struct error *err)
@@ -273,13 +307,8 @@ static WAITS int ask_allocator(struct lu *lu, struct error *err)
 		return -1;
 	json_to_strv(names, &found);
 	text = strv_join(&found, ", ");
-	for (size_t i = 0; i < found.n; i++) {
-		const json_t *node = lu_node(lu, found.items[i], err);
-
-		if (node == NULL)
-			return -1;
-		strv_add(&r->nodes, node_uuid(node));
-	}
+	if (take_chosen(lu, &found, err) < 0)
+		return -1;
 	lu_info(lu, "Selected nodes for instance %s via iallocator %s: %s",
 		inst_name(r->inst), r->iallocator, text);
 	lu_release_but(lu, LOCK_NODE, &r->nodes);
