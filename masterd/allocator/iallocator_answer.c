@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/base/array.h"
+#include "lib/base/table.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
 #include "masterd/allocator/iallocator_private.h"
@@ -130,58 +131,87 @@ static int check_secondary(const struct answer *a, const json_t *result,
 		       : bad_name(a, err, "unknown node", result);
 }
 
-/* The member of the request with that instance name, or NULL. */
-static const json_t *find_instance(const struct answer *a, const json_t *name)
-{
-	size_t i;
-	json_t *inst;
+/* --- many new instances --- */
 
-	json_array_foreach (json_object_get(a->request, "instances"), i, inst)
-		if (json_is_string(name) &&
-		    json_equal(json_object_get(inst, "name"), name))
-			return inst;
-	return NULL;
+/* Take the instance with this name out of those of which nothing has been said
+ * yet; NULL with err. */
+static const json_t *take(const struct answer *a, struct table *left,
+			  const json_t *name, struct error *err)
+{
+	const char *text = json_string_value(name);
+	const json_t *inst = text == NULL ? NULL : table_remove(left, text);
+
+	if (inst == NULL)
+		bad_name(a, err, "not asked about, or twice: instance", name);
+	return inst;
 }
 
-static int check_placed(const struct answer *a, const json_t *row,
-			struct error *err)
+static int check_placed(const struct answer *a, struct table *left,
+			const json_t *row, struct error *err)
 {
-	const json_t *name = json_array_get(row, 0);
-	const json_t *inst = find_instance(a, name);
+	const json_t *inst;
 
 	if (json_array_size(row) != 2)
 		return bad(a, err, "a placed instance is not [name, nodes]");
-	if (inst == NULL)
-		return bad_name(a, err, "unknown instance", name);
-	return check_count(a, json_array_get(row, 1),
-			   json_int(inst, "required_nodes", 1), err);
+	inst = take(a, left, json_array_get(row, 0), err);
+	return inst == NULL
+		       ? -1
+		       : check_count(a, json_array_get(row, 1),
+				     json_int(inst, "required_nodes", 1), err);
 }
 
-/* [[[name, [nodes]], ...], [names that found no place]] */
+/* The name of an instance, or hail's [name, reason]. */
+static int check_failed(const struct answer *a, struct table *left,
+			const json_t *row, struct error *err)
+{
+	const json_t *name = json_is_array(row) ? json_array_get(row, 0) : row;
+
+	return take(a, left, name, err) == NULL ? -1 : 0;
+}
+
+static int check_all(const struct answer *a, struct table *left,
+		     const json_t *placed, const json_t *failed,
+		     struct error *err)
+{
+	size_t i;
+	json_t *item, *inst;
+
+	json_array_foreach (placed, i, item)
+		if (check_placed(a, left, item, err) < 0)
+			return -1;
+	json_array_foreach (failed, i, item)
+		if (check_failed(a, left, item, err) < 0)
+			return -1;
+	json_array_foreach (json_object_get(a->request, "instances"), i, inst)
+		if (table_get(left, json_str(inst, "name", "")) != NULL)
+			return bad_name(a, err, "nothing is said of instance",
+					json_object_get(inst, "name"));
+	return 0;
+}
+
+/* [[[name, [nodes]], ...], [names that found no place]], each instance of the
+ * request in one of the lists: who wants all or none counts on it. */
 static int check_multi(const struct answer *a, const json_t *result,
 		       struct error *err)
 {
 	const json_t *placed = json_array_get(result, 0);
 	const json_t *failed = json_array_get(result, 1);
+	struct table left = {0};
 	size_t i;
-	json_t *item;
+	json_t *inst;
+	int rc;
 
 	if (json_array_size(result) != 2 || !json_is_array(placed) ||
 	    !json_is_array(failed))
 		return bad(a, err, "not [[placed], [failed]]");
-	json_array_foreach (placed, i, item)
-		if (check_placed(a, item, err) < 0)
-			return -1;
-	/* The name of an instance, or hail's [name, reason]. */
-	json_array_foreach (failed, i, item) {
-		const json_t *name =
-			json_is_array(item) ? json_array_get(item, 0) : item;
-
-		if (find_instance(a, name) == NULL)
-			return bad_name(a, err, "unknown instance", name);
-	}
-	return 0;
+	json_array_foreach (json_object_get(a->request, "instances"), i, inst)
+		table_put(&left, json_str(inst, "name", ""), inst);
+	rc = check_all(a, &left, placed, failed, err);
+	table_done(&left, NULL);
+	return rc;
 }
+
+/* --- moves --- */
 
 static int check_moved(const struct answer *a, const json_t *row,
 		       struct error *err)

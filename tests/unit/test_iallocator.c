@@ -288,6 +288,55 @@ Test(iallocator, answers_to_multi_allocate)
 				    "\"result\":[[]]}"));
 }
 
+/* Two instances; the answer has these lists. */
+static json_t *place_two(const char *placed, const char *failed)
+{
+	json_t *second = allocate("file");
+	auto_free char *text = xprintf(
+		"{\"success\":true,\"info\":\"\",\"result\":[[%s],[%s]]}",
+		placed, failed);
+
+	json_set_str(second, "name", "new2.example.com");
+	return run(iallocator_multi_allocate(
+			   json_make("[o, o]", allocate("file"), second)),
+		   text);
+}
+
+#define PLACED(NAME) "[\"" NAME ".example.com\",[\"node1.example.com\"]]"
+#define NAMED(NAME) "\"" NAME ".example.com\""
+
+Test(iallocator, an_answer_says_where_each_new_one_goes_once)
+{
+	static const char *const good[][2] = {
+		{PLACED("new2") "," PLACED("new1"), ""},
+		{PLACED("new1"), NAMED("new2")},
+		{"", "[" NAMED("new1") ",\"why\"]," NAMED("new2")},
+	};
+	static const char *const bad[][3] = {
+		{PLACED("new1"), "", "new2.example.com"},
+		{"", "", "new1.example.com"},
+		{PLACED("new1") "," PLACED("new1"), NAMED("new2"),
+		 "new1.example.com"},
+		{PLACED("new1") "," PLACED("new2"), NAMED("new2"),
+		 "new2.example.com"},
+		{PLACED("new1"), NAMED("new2") "," NAMED("new2"),
+		 "new2.example.com"},
+		{PLACED("new1") "," PLACED("new2"), "5", "5"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		auto_json json_t *result = place_two(good[i][0], good[i][1]);
+
+		cr_expect_not_null(result, "%s", err.text);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		auto_json json_t *result = place_two(bad[i][0], bad[i][1]);
+
+		cr_expect_null(result, "%s %s", bad[i][0], bad[i][1]);
+		cr_expect_not_null(strstr(err.text, bad[i][2]), "%s", err.text);
+	}
+}
+
 static json_t *evacuate(void)
 {
 	auto_strv struct strv names = {0};
