@@ -213,63 +213,81 @@ static int check_multi(const struct answer *a, const json_t *result,
 
 /* --- moves --- */
 
-static int check_moved(const struct answer *a, const json_t *row,
-		       struct error *err)
+/* The request was about the instance with this name. */
+static int check_asked(const struct answer *a, const struct table *asked,
+		       const json_t *name, struct error *err)
+{
+	const char *text = json_string_value(name);
+
+	return text != NULL && table_get(asked, text) != NULL
+		       ? 0
+		       : bad_name(a, err, "not asked about: instance", name);
+}
+
+static int check_moved(const struct answer *a, const struct table *asked,
+		       const json_t *row, struct error *err)
 {
 	if (json_array_size(row) != 3 ||
 	    !json_is_string(json_array_get(row, 0)) ||
 	    !json_is_string(json_array_get(row, 1)))
 		return bad(a, err,
 			   "a moved instance is not [name, group, nodes]");
-	return check_nodes(a, json_array_get(row, 2), err);
+	return check_asked(a, asked, json_array_get(row, 0), err) < 0
+		       ? -1
+		       : check_nodes(a, json_array_get(row, 2), err);
 }
 
-static int check_not_moved(const struct answer *a, const json_t *row,
-			   struct error *err)
+static int check_not_moved(const struct answer *a, const struct table *asked,
+			   const json_t *row, struct error *err)
 {
 	if (json_array_size(row) != 2 ||
 	    !json_is_string(json_array_get(row, 0)) ||
 	    !json_is_string(json_array_get(row, 1)))
 		return bad(a, err,
 			   "an instance that stays is not [name, reason]");
-	return 0;
+	return check_asked(a, asked, json_array_get(row, 0), err);
 }
 
-/* One job: a list of opcodes that move instances. */
-static int check_job(const struct answer *a, const json_t *ops,
-		     struct error *err)
+/* It moves an instance of the request. */
+static int check_opcode(const struct answer *a, const struct table *asked,
+			const json_t *op, struct error *err)
 {
 	static const char *const allowed[] = {"OP_INSTANCE_FAILOVER",
 					      "OP_INSTANCE_MIGRATE",
 					      "OP_INSTANCE_REPLACE_DISKS"};
+	const char *id = json_str(op, "OP_ID", "");
+	size_t k = 0;
+
+	while (k < 3 && !str_eq(id, allowed[k]))
+		k++;
+	if (k == 3)
+		return bad_name(a, err, "not allowed in a job: opcode",
+				json_get(op, "OP_ID"));
+	return check_asked(a, asked, json_get(op, "instance_name"), err);
+}
+
+/* One job: a list of opcodes. */
+static int check_job(const struct answer *a, const struct table *asked,
+		     const json_t *ops, struct error *err)
+{
 	size_t i;
 	json_t *op;
 
 	if (!json_is_array(ops))
 		return bad(a, err, "a job is not a list of opcodes");
-	json_array_foreach (ops, i, op) {
-		const char *id = json_str(op, "OP_ID", "");
-		size_t k = 0;
-
-		while (k < 3 && !str_eq(id, allowed[k]))
-			k++;
-		if (k == 3)
-			return bad_name(a, err, "not allowed in a job: opcode",
-					json_object_get(op, "OP_ID"));
-	}
+	json_array_foreach (ops, i, op)
+		if (check_opcode(a, asked, op, err) < 0)
+			return -1;
 	return 0;
 }
 
-/* [[moved], [not moved], [jobs]] */
-static int check_moves(const struct answer *a, const json_t *result,
-		       struct error *err)
+static int check_parts(const struct answer *a, const struct table *asked,
+		       const json_t *result, struct error *err)
 {
-	static int (*const checks[])(const struct answer *, const json_t *,
-				     struct error *) = {
-		check_moved, check_not_moved, check_job};
+	static int (*const checks[])(
+		const struct answer *, const struct table *, const json_t *,
+		struct error *) = {check_moved, check_not_moved, check_job};
 
-	if (json_array_size(result) != 3)
-		return bad(a, err, "not [[moved], [not moved], [jobs]]");
 	for (size_t part = 0; part < 3; part++) {
 		const json_t *list = json_array_get(result, part);
 		size_t i;
@@ -279,10 +297,28 @@ static int check_moves(const struct answer *a, const json_t *result,
 			return bad(a, err,
 				   "not [[moved], [not moved], [jobs]]");
 		json_array_foreach (list, i, item)
-			if (checks[part](a, item, err) < 0)
+			if (checks[part](a, asked, item, err) < 0)
 				return -1;
 	}
 	return 0;
+}
+
+/* [[moved], [not moved], [jobs]] */
+static int check_moves(const struct answer *a, const json_t *result,
+		       struct error *err)
+{
+	struct table asked = {0};
+	size_t i;
+	json_t *name;
+	int rc;
+
+	if (json_array_size(result) != 3)
+		return bad(a, err, "not [[moved], [not moved], [jobs]]");
+	json_array_foreach (json_object_get(a->request, "instances"), i, name)
+		table_put(&asked, json_string_value(name), name);
+	rc = check_parts(a, &asked, result, err);
+	table_done(&asked, NULL);
+	return rc;
 }
 
 static int check_result(const struct answer *a, const json_t *result,

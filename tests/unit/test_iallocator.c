@@ -342,6 +342,7 @@ static json_t *evacuate(void)
 	auto_strv struct strv names = {0};
 
 	strv_add(&names, "inst48.example.com");
+	strv_add(&names, "inst8.example.com");
 	return iallocator_node_evacuate(&names, "primary-only");
 }
 
@@ -351,8 +352,9 @@ Test(iallocator, answers_to_node_evacuate)
 		run(evacuate(),
 		    "{\"success\":true,\"info\":\"\",\"result\":[[["
 		    "\"inst48.example.com\",\"default\",[\"node2.example.com\""
-		    "]]],[[\"x\",\"no\"]],[[{\"OP_ID\":"
-		    "\"OP_INSTANCE_MIGRATE\"}]]]}");
+		    "]]],[[\"inst8.example.com\",\"no\"]],[[{\"OP_ID\":"
+		    "\"OP_INSTANCE_MIGRATE\",\"instance_name\":"
+		    "\"inst48.example.com\"}]]]}");
 
 	cr_assert_not_null(good, "%s", err.text);
 	cr_assert_null(run(evacuate(),
@@ -367,6 +369,32 @@ Test(iallocator, answers_to_node_evacuate)
 				       "\"result\":[[],[]]}"));
 	cr_assert_null(run(evacuate(), "{\"success\":true,\"info\":\"\","
 				       "\"result\":[[],[[\"x\"]],[]]}"));
+}
+
+/* Each of these is about an instance of which nobody asked, or about none. */
+Test(iallocator, answers_are_about_the_instances_of_the_request)
+{
+	static const char *const lists[] = {
+		"[[\"inst6.example.com\",\"default\",[\"node2.example.com\"]]],"
+		"[],[]",
+		"[],[[\"inst6.example.com\",\"no\"]],[]",
+		"[],[[\"inst6\",\"no\"]],[]",
+		"[],[],[[{\"OP_ID\":\"OP_INSTANCE_FAILOVER\",\"instance_name\":"
+		"\"inst6.example.com\"}]]",
+		"[],[],[[{\"OP_ID\":\"OP_INSTANCE_MIGRATE\"}]]",
+		"[],[],[[{\"OP_ID\":\"OP_INSTANCE_MIGRATE\",\"instance_name\":"
+		"5}]]",
+		"[],[],[[7]]",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		auto_free char *text = xprintf(
+			"{\"success\":true,\"info\":\"\",\"result\":[%s]}",
+			lists[i]);
+
+		cr_expect_null(run(evacuate(), text), "%s", lists[i]);
+		cr_expect_eq(err.kind, ERR_EXEC);
+	}
 }
 
 Test(iallocator, relocation_stays_in_the_group)
