@@ -237,12 +237,15 @@ static int check_moved(const struct answer *a, const struct table *asked,
 		       : check_nodes(a, json_array_get(row, 2), err);
 }
 
+/* The reason may be missing: null. */
 static int check_not_moved(const struct answer *a, const struct table *asked,
 			   const json_t *row, struct error *err)
 {
+	const json_t *reason = json_array_get(row, 1);
+
 	if (json_array_size(row) != 2 ||
 	    !json_is_string(json_array_get(row, 0)) ||
-	    !json_is_string(json_array_get(row, 1)))
+	    (!json_is_string(reason) && !json_is_null(reason)))
 		return bad(a, err,
 			   "an instance that stays is not [name, reason]");
 	return check_asked(a, asked, json_array_get(row, 0), err);

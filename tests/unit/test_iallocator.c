@@ -371,6 +371,18 @@ Test(iallocator, answers_to_node_evacuate)
 				       "\"result\":[[],[[\"x\"]],[]]}"));
 }
 
+Test(iallocator, who_stays_may_do_so_without_a_reason)
+{
+	auto_json json_t *result = run(
+		evacuate(), "{\"success\":true,\"info\":\"\",\"result\":[[],["
+			    "[\"inst8.example.com\",null]],[]]}");
+
+	cr_assert_not_null(result, "%s", err.text);
+	cr_assert_null(run(evacuate(),
+			   "{\"success\":true,\"info\":\"\",\"result\":[[],"
+			   "[[\"inst8.example.com\",5]],[]]}"));
+}
+
 /* Each of these is about an instance of which nobody asked, or about none. */
 Test(iallocator, answers_are_about_the_instances_of_the_request)
 {
