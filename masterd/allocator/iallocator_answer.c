@@ -120,15 +120,21 @@ static int check_relocate(const struct answer *a, const json_t *result,
 			to);
 }
 
-/* The name of a node alone. */
+/* The name of a node alone, of the primary's group. */
 static int check_secondary(const struct answer *a, const json_t *result,
 			   struct error *err)
 {
+	const json_t *node = find_node(a, result);
+
 	if (!json_is_string(result))
 		return bad(a, err, "it is not the name of a node");
-	return find_node(a, result) != NULL
+	if (node == NULL)
+		return bad_name(a, err, "unknown node", result);
+	return str_eq(node_group(node), primary_group(a))
 		       ? 0
-		       : bad_name(a, err, "unknown node", result);
+		       : bad_name(a, err,
+				  "another group than the instance's has node",
+				  result);
 }
 
 /* --- many new instances --- */

@@ -469,6 +469,28 @@ Test(iallocator, who_is_split_over_two_groups_may_go_to_either)
 			   err.text);
 }
 
+static bool may_mirror_on(const char *node)
+{
+	const json_t *inst =
+		config_find(m.config, CONFIG_INSTANCE, "inst48.example.com");
+	auto_free char *text =
+		xprintf("{\"success\":true,\"info\":\"\",\"result\":%s}", node);
+	auto_json json_t *result =
+		run(iallocator_allocate_secondary(inst), text);
+
+	return result != NULL;
+}
+
+Test(iallocator, a_first_secondary_is_in_the_group_of_the_primary)
+{
+	cr_assert(may_mirror_on("\"node2.example.com\""), "%s", err.text);
+	cr_assert_not(may_mirror_on("\"nosuch\""));
+	cr_assert_not(may_mirror_on("[\"node2.example.com\"]"));
+	put_in_group("node2.example.com", OTHER_GROUP);
+	cr_assert_not(may_mirror_on("\"node2.example.com\""));
+	cr_assert_not_null(strstr(err.text, "another group"), "%s", err.text);
+}
+
 Test(iallocator, change_group_names_instances_and_groups)
 {
 	auto_strv struct strv names = {0}, groups = {0};
