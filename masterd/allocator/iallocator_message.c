@@ -195,13 +195,31 @@ static json_t *instances_part(struct master *m)
 	return part;
 }
 
+/* The hypervisor of one that the request names: a new instance, which comes
+ * with it, or one that is there, of which it has the name alone; NULL. */
+static const char *hypervisor_of(const struct master *m, const json_t *entry)
+{
+	const char *name = json_is_string(entry) ? json_string_value(entry)
+						 : json_str(entry, "name", "");
+	const json_t *inst = config_find(m->config, CONFIG_INSTANCE, name);
+
+	return json_str(entry, "hypervisor",
+			inst == NULL ? NULL : inst_hypervisor(inst));
+}
+
 const char *iallocator_hypervisor(const struct master *m, const json_t *request)
 {
-	const json_t *cluster = config_cluster(m->config);
-	const json_t *enabled = cluster_enabled_hypervisors(cluster);
+	const json_t *enabled =
+		cluster_enabled_hypervisors(config_cluster(m->config));
 	const char *first = json_string_value(json_array_get(enabled, 0));
+	const json_t *list = json_get(request, "instances");
+	const char *found = hypervisor_of(m, json_array_size(list) == 1
+						     ? json_array_get(list, 0)
+						     : request);
 
-	return json_str(request, "hypervisor", first == NULL ? "" : first);
+	if (found != NULL)
+		return found;
+	return first == NULL ? "" : first;
 }
 
 json_t *iallocator_message(struct master *m, json_t *request STEALS,

@@ -10,7 +10,8 @@
 
 struct config;
 
-/* The hypervisor that a request is about, or the cluster's first. */
+/* The hypervisor that a request is about: that of its instance; where it is
+ * about several, the cluster's first. */
 const char *iallocator_hypervisor(const struct master *m,
 				  const json_t *request);
 

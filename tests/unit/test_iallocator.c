@@ -22,7 +22,7 @@ static struct master m;
 static struct error err;
 static const char *program_answer; /* what iallocator_runner answers */
 static const char *dead;	   /* a node that does not answer */
-static json_t *runner_args;
+static json_t *runner_args, *info_args;
 static const struct iallocator_how how_hail = {.name = "hail",
 					       .disk_template = "file"};
 
@@ -32,13 +32,15 @@ static void scripted_send(void *arg, const struct noderpc_call *call)
 	struct error e;
 
 	(void)arg;
-	if (str_eq(call->procedure, "node_info"))
+	if (str_eq(call->procedure, "node_info")) {
+		json_decref(info_args);
+		info_args = json_parse(call->body, call->len, &e);
 		text = "[true, [\"boot\", [{\"type\": \"file\", \"name\": "
 		       "\"x\", \"storage_size\": 1000, \"storage_free\": "
 		       "400}], [{\"memory_total\": 2000, \"memory_dom0\": 100, "
 		       "\"memory_free\": 1500, \"cpu_total\": 4, \"cpu_dom0\": "
 		       "1, \"cpu_nodes\": 1, \"cpu_sockets\": 1}]]]";
-	else if (str_eq(call->procedure, "all_instances_info"))
+	} else if (str_eq(call->procedure, "all_instances_info"))
 		text = "[true, {}]";
 	else if (str_eq(call->procedure, "iallocator_runner")) {
 		json_decref(runner_args);
@@ -70,6 +72,7 @@ static void setup(void)
 static void teardown(void)
 {
 	json_decref(runner_args);
+	json_decref(info_args);
 	noderpc_destroy(m.rpc);
 	config_free(m.config);
 	test_root_destroy(&root);
@@ -203,6 +206,46 @@ Test(iallocator, node_without_answer_is_shown_offline)
 	node = json_object_get(nodes, "node3.example.com");
 	cr_assert_not(json_bool(node, "offline", true));
 	dead = NULL;
+}
+
+/* The hypervisor that nodes were asked about for this request. */
+static const char *asked_about(json_t *request STEALS)
+{
+	json_decref(iallocator_message(&m, request, &how_hail));
+	return json_string_value(json_array_get(
+		json_array_get(json_array_get(info_args, 1), 0), 0));
+}
+
+/* The cluster's first is fake. */
+Test(iallocator, nodes_tell_of_the_hypervisor_of_the_instance)
+{
+	const json_t *inst =
+		config_find(m.config, CONFIG_INSTANCE, "inst48.example.com");
+	json_t *own = config_edit(inst);
+	auto_strv struct strv names = {0};
+	json_t *many;
+
+	json_set_str(own, "hypervisor", "kvm");
+	config_put(m.config, CONFIG_INSTANCE, own);
+	inst = config_find(m.config, CONFIG_INSTANCE, "inst48.example.com");
+	strv_add(&names, "inst48.example.com");
+	cr_expect_str_eq(asked_about(allocate("file")), "fake");
+	cr_expect_str_eq(asked_about(iallocator_relocate(&m, inst, &names)),
+			 "kvm");
+	cr_expect_str_eq(asked_about(iallocator_allocate_secondary(inst)),
+			 "kvm");
+	cr_expect_str_eq(
+		asked_about(iallocator_node_evacuate(&names, "primary-only")),
+		"kvm");
+	many = allocate("file");
+	json_set_str(many, "hypervisor", "kvm");
+	cr_expect_str_eq(
+		asked_about(iallocator_multi_allocate(json_make("[o]", many))),
+		"kvm");
+	strv_add(&names, "inst8.example.com");
+	cr_expect_str_eq(
+		asked_about(iallocator_node_evacuate(&names, "primary-only")),
+		"fake");
 }
 
 Test(iallocator, good_answers)
