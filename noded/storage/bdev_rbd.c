@@ -180,6 +180,7 @@ static WAITS int rbd_remove(const struct paths *p, const json_t *disk,
 			    struct error *err)
 {
 	auto_rbd struct rbd_image image = {0};
+	auto_strv struct strv argv = {0};
 	int64_t bytes;
 	int rc;
 
@@ -188,8 +189,11 @@ static WAITS int rbd_remove(const struct paths *p, const json_t *disk,
 	rc = look_up(p, &image, &bytes, err);
 	if (rc <= 0)
 		return rc;
-	return run(p, image.snapshot != NULL ? "snap rm" : "rm", &image, NULL,
-		   NULL, err);
+	/* Object by object: of a big image that takes minutes, and one that was
+	 * cut off begins anew. */
+	command(&argv, image.snapshot != NULL ? "snap rm" : "rm", &image, NULL,
+		NULL);
+	return storage_tool_check_long(p, &argv, err);
 }
 
 static WAITS int rbd_find(const struct paths *p, const json_t *disk,

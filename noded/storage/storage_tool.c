@@ -47,9 +47,9 @@ static size_t count(const char *const *argv)
 	return n;
 }
 
-WAITS int storage_tool_run(const struct paths *p, const char *const *argv,
-			   const char *input, struct proc_result *ret,
-			   struct error *err)
+static WAITS int run_for(const struct paths *p, const char *const *argv,
+			 const char *input, unsigned limit_ms,
+			 struct proc_result *ret, struct error *err)
 {
 	size_t n = count(argv);
 	auto_free const char **copy = xcalloc(n + 1, sizeof(*copy));
@@ -59,7 +59,7 @@ WAITS int storage_tool_run(const struct paths *p, const char *const *argv,
 		.env = environment,
 		.input = input,
 		.input_len = input != NULL ? strlen(input) : 0,
-		.timeout_ms = STORAGE_TOOL_MS,
+		.timeout_ms = limit_ms,
 		.output_max = OUTPUT_MAX,
 	};
 
@@ -70,6 +70,13 @@ WAITS int storage_tool_run(const struct paths *p, const char *const *argv,
 	if (file != NULL)
 		copy[0] = file;
 	return proc_run(&spec, ret, err);
+}
+
+WAITS int storage_tool_run(const struct paths *p, const char *const *argv,
+			   const char *input, struct proc_result *ret,
+			   struct error *err)
+{
+	return run_for(p, argv, input, STORAGE_TOOL_MS, ret, err);
 }
 
 int storage_tool_failed(const char *name, const struct proc_result *result,
@@ -125,14 +132,36 @@ WAITS int storage_tool_check(const struct paths *p, const char *const *argv,
 	return text != NULL ? 0 : -1;
 }
 
-WAITS int storage_tool_check_strv(const struct paths *p,
-				  const struct strv *argv, struct error *err)
+/* The same words, ended by NULL; to be freed, but for the words. */
+static const char **words_of(const struct strv *argv)
 {
-	auto_free const char **copy = xcalloc(argv->n + 1, sizeof(*copy));
+	const char **copy = xcalloc(argv->n + 1, sizeof(*copy));
 
 	for (size_t i = 0; i < argv->n; i++)
 		copy[i] = argv->items[i];
-	return storage_tool_check(p, copy, err);
+	return copy;
+}
+
+WAITS int storage_tool_check_strv(const struct paths *p,
+				  const struct strv *argv, struct error *err)
+{
+	auto_free const char **words = words_of(argv);
+
+	return storage_tool_check(p, words, err);
+}
+
+WAITS int storage_tool_check_long(const struct paths *p,
+				  const struct strv *argv, struct error *err)
+{
+	auto_free const char **words = words_of(argv);
+	auto_proc struct proc_result result = {0};
+
+	if (storage_tool_in_force(err) < 0 ||
+	    run_for(p, words, NULL, STORAGE_TOOL_LONG_MS, &result, err) < 0)
+		return -1;
+	return proc_succeeded(&result)
+		       ? 0
+		       : storage_tool_failed(words[0], &result, err);
 }
 
 WAITS json_t *storage_tool_json(const struct paths *p, const char *const *argv,

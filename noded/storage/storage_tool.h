@@ -19,6 +19,9 @@
 
 /* LVM and DRBD answer in a second; what takes longer than this hangs. */
 #define STORAGE_TOOL_MS 120000u
+/* A program whose work grows with the disk; less than a master waits for the
+ * call. */
+#define STORAGE_TOOL_LONG_MS 840000u
 
 /* Run argv (ended by NULL; argv[0] a name without folder); 0 when it ran,
  * however it ended.  `input` goes to its stdin (NULL: nothing). */
@@ -45,8 +48,11 @@ WAITS int storage_tool_check(const struct paths *p, const char *const *argv,
 			     struct error *err);
 WAITS int storage_tool_check_strv(const struct paths *p,
 				  const struct strv *argv, struct error *err);
+/* The same with STORAGE_TOOL_LONG_MS. */
+WAITS int storage_tool_check_long(const struct paths *p,
+				  const struct strv *argv, struct error *err);
 
-/* The same; what it printed, to be freed. */
+/* The same as storage_tool_run(); what it printed, to be freed. */
 WAITS char *storage_tool_read(const struct paths *p, const char *const *argv,
 			      struct error *err);
 
