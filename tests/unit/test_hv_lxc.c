@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "lib/base/fs.h"
 #include "lib/json/json.h"
 #include "noded/hv/lxc/hv_lxc.h"
 
@@ -90,6 +91,52 @@ Test(hv_lxc, lists_of_cpus_are_counted)
 	cr_expect_eq(hv_count_cpus("1-"), 0);
 	cr_expect_eq(hv_count_cpus("all"), 0);
 	cr_expect_eq(hv_count_cpus("0-99999999999999999999"), 0);
+}
+
+static void write_file(const char *folder, const char *name, const char *text)
+{
+	auto_free char *file = xprintf("%s/%s", folder, name);
+
+	cr_assert_eq(fs_write_atomic(file, text, strlen(text), 0600, &err), 0,
+		     "%s", err.text);
+}
+
+static void remove_file(const char *folder, const char *name)
+{
+	auto_free char *file = xprintf("%s/%s", folder, name);
+
+	unlink(file);
+}
+
+/* Version 2 kills processes for a limit below this. */
+Test(hv_lxc, memory_that_cannot_be_taken_back_is_counted)
+{
+	char folder[] = "/tmp/gantry-lxc-XXXXXX";
+	int64_t needed = -1;
+
+	cr_assert_not_null(mkdtemp(folder));
+	cr_expect_eq(lxc_memory_needed(folder, &needed, &err), -1);
+	has(err.text, "memory.current");
+	write_file(folder, "memory.current", "1000000\n");
+	cr_expect_eq(lxc_memory_needed(folder, &needed, &err), -1);
+	has(err.text, "memory.stat");
+	write_file(folder, "memory.stat",
+		   "anon 400000\nfile 500000\nshmem 200000\n"
+		   "inactive_anon 1\ninactive_file 100000\n"
+		   "active_file 200000\nactive_file_x 7\nunevictable 5\n"
+		   "slab_reclaimable 50000\nslab_unreclaimable 40000\n");
+	cr_expect_eq(lxc_memory_needed(folder, &needed, &err), 0, "%s",
+		     err.text);
+	cr_expect_eq(needed, 650000);
+	/* The two files are not of the same moment. */
+	write_file(folder, "memory.stat", "active_file 2000000\n");
+	cr_expect_eq(lxc_memory_needed(folder, &needed, &err), 0);
+	cr_expect_eq(needed, 0);
+	write_file(folder, "memory.current", "max\n");
+	cr_expect_eq(lxc_memory_needed(folder, &needed, &err), -1);
+	remove_file(folder, "memory.current");
+	remove_file(folder, "memory.stat");
+	rmdir(folder);
 }
 
 /* --- the configuration --- */

@@ -65,6 +65,11 @@ WAITS int lxc_cgroups_prepare(const struct paths *p, const json_t *hv,
  * freed; NULL: it is in none. */
 char *lxc_cgroup_folder(const char *text, const char *controller);
 
+/* The version of a controller's group that this process of a container is in,
+ * 1 or 2, and the folder of the container's group, to be freed; -1 with err. */
+int lxc_cgroup_place(pid_t pid, const char *controller, char **ret_folder,
+		     struct error *err);
+
 /* A value of the cgroup of a process, whose name differs between the versions
  * (v2 NULL: there is none).  Read: to be freed; NULL with err.  Write: -1 with
  * err and errno. */
@@ -83,6 +88,11 @@ int lxc_cgroup_info(pid_t pid, struct hv_info *ret, struct error *err);
 /* Member of the class: another limit for a container that runs. */
 WAITS int lxc_balloon(const struct paths *p, const json_t *instance,
 		      int64_t memory, struct error *err);
+
+/* The bytes that the group of version 2 in this folder cannot do without: what
+ * it uses except what the kernel could take back at once, which is what it
+ * keeps of files, and of its own notes about them.  -1 with err. */
+int lxc_memory_needed(const char *folder, int64_t *ret, struct error *err);
 
 /* --- what must be true (hv_lxc_check.c) --- */
 

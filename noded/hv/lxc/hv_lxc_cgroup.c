@@ -239,29 +239,44 @@ char *lxc_cgroup_folder(const char *text, const char *controller)
 	return NULL;
 }
 
-static char *file_of(pid_t pid, const struct lxc_key *key, struct error *err)
+int lxc_cgroup_place(pid_t pid, const char *controller, char **ret_folder,
+		     struct error *err)
 {
 	auto_free char *table = xprintf("/proc/%d/cgroup", (int)pid);
 	auto_free char *text = fs_read(table, VALUE_MAX, NULL, err);
 	auto_free char *mount = NULL, *folder = NULL;
 	auto_cgroups struct lxc_cgroups g = {0};
-	const char *name;
 	int version;
 
 	if (text == NULL || lxc_cgroups_read(&g, err) < 0)
+		return -1;
+	version = lxc_cgroups_find(&g, controller, &mount);
+	if (version != 0)
+		folder = lxc_cgroup_folder(text,
+					   version == 1 ? controller : NULL);
+	if (folder == NULL)
+		return error_set(err, ERR_HYPERVISOR, NULL,
+				 "Process %d is in no control group of the "
+				 "controller %s",
+				 (int)pid, controller);
+	*ret_folder = xprintf("%s%s", mount, folder);
+	return version;
+}
+
+static char *file_of(pid_t pid, const struct lxc_key *key, struct error *err)
+{
+	auto_free char *folder = NULL;
+	int version = lxc_cgroup_place(pid, key->controller, &folder, err);
+	const char *name = version == 1 ? key->v1 : key->v2;
+
+	if (version < 0)
 		return NULL;
-	version = lxc_cgroups_find(&g, key->controller, &mount);
-	name = version == 1 ? key->v1 : key->v2;
-	if (version != 0 && name != NULL)
-		folder = lxc_cgroup_folder(text, version == 1 ? key->controller
-							      : NULL);
-	if (folder == NULL) {
-		error_set(err, ERR_HYPERVISOR, NULL,
-			  "Process %d has no %s in its control groups",
-			  (int)pid, key->v1);
-		return NULL;
-	}
-	return xprintf("%s%s/%s", mount, folder, name);
+	if (name != NULL)
+		return xprintf("%s/%s", folder, name);
+	error_set(err, ERR_HYPERVISOR, NULL,
+		  "Process %d has no %s in its control groups", (int)pid,
+		  key->v1);
+	return NULL;
 }
 
 char *lxc_cgroup_read(pid_t pid, const struct lxc_key *key, struct error *err)
