@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -73,12 +74,14 @@ int hv_mount(const struct hv_disk *disk, const char *folder, struct error *err)
 	return proc_check(argv, MOUNT_MS, err);
 }
 
-/* Add the mount points below the folder, those that were mounted last first. */
+/* Add the mount points below the folder, those that were mounted last first.
+ * The kernel names them without links, and /var/run often is one. */
 static int mounts_below(const char *folder, struct strv *ret, struct error *err)
 {
 	auto_free char *text =
 		fs_read("/proc/self/mounts", MOUNTS_MAX, NULL, err);
-	auto_free char *begin = xprintf("%s/", folder);
+	auto_free char *real = realpath(folder, NULL);
+	auto_free char *begin = xprintf("%s/", real != NULL ? real : folder);
 	auto_strv struct strv lines = {0};
 
 	if (text == NULL)

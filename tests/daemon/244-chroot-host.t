@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# A chroot as a real node has it: below /var/run, which is a link to /run, with
+# file systems that its script mounts.  Acts of the class alone, in a mount
+# namespace of the test.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/container.sh"
+container_needs
+[ "$(readlink -f /var/run)" = /run ] || skip_all "/var/run is no link to /run"
+drive=$(dirname "$BIN")/tests/hv_drive
+[ -x "$drive" ] || skip_all "hv_drive is not built"
+if [ -z "${INSIDE-}" ]; then
+    why=$(unshare --mount true 2>&1) || skip_all "no namespaces: $why"
+    INSIDE=$(mktemp -d /tmp/gch.XXXXXX)
+    export INSIDE
+    trap 'rm -rf "$INSIDE"' EXIT
+    unshare --mount sh "$0"
+    exit $?
+fi
+end() {
+    act destroy >/dev/null 2>&1
+    act cleanup >/dev/null 2>&1
+}
+trap end EXIT
+trap 'exit 1' INT TERM HUP
+mount --make-rprivate /
+mount -t tmpfs run /run
+mkdir -p /run/lock
+container_tree "$INSIDE/tree"
+sed -i 's#^start)#&\n    mount -t proc proc /proc#' "$INSIDE/tree/ganeti-chroot"
+mke2fs -q -F -t ext4 -d "$INSIDE/tree" "$INSIDE/disk.img" 6M
+instance() { # DISK
+    cat >"$INSIDE/web1.json" <<END
+{"name": "web1", "uuid": "u", "hypervisor": "chroot",
+ "hvparams": {"init_script": "/ganeti-chroot"},
+ "beparams": {"minmem": 32, "maxmem": 64, "vcpus": 1}, "nics": [],
+ "disks_info": [{"mode": "rw", "dev_type": "file"}],
+ "disk_paths": ["$INSIDE/$1.img"]}
+END
+}
+act() {
+    verb=$1
+    shift
+    "$drive" "$verb" "$INSIDE/web1.json" "$@"
+}
+is_down() { [ "$(act info)" = "{}" ]; }
+above=/var/run/ganeti/chroot-hypervisor
+mounted() { sed -n "s#^\([^ ]*\) /run/ganeti/chroot-hypervisor/web1.*#&#p" /proc/mounts; }
+
+instance disk
+succeeds "chroots can be used" act verify
+succeeds "one starts" act start
+like "$(mounted)" "^proc .*/web1/proc " "its script has mounted /proc"
+succeeds "it is told to end" act stop
+succeeds "and ends" until_true 20 is_down
+succeeds "what is mounted is unmounted" act cleanup
+is "$(mounted)$(ls $above)" "" "all of it"
+tap_done
