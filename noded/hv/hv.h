@@ -136,8 +136,9 @@ struct hv_class {
 			  bool force, bool retry, struct error *err);
 
 	/* Remove files of an instance that does not run; NULL: there are
-	 * none. */
-	WAITS void (*cleanup)(const struct paths *p, const char *name);
+	 * none.  -1 with err: something of it still has its disks in use. */
+	WAITS int (*cleanup)(const struct paths *p, const char *name,
+			     struct error *err);
 
 	/* Reboot from inside (soft). */
 	WAITS int (*reboot)(const struct paths *p, const json_t *instance,

@@ -8,8 +8,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "lib/base/array.h"
 #include "lib/base/fs.h"
@@ -22,6 +20,9 @@
 
 /* The script starts or stops what is in there, and waits for it. */
 #define SCRIPT_MS 300000
+/* What was killed is gone a moment later. */
+#define KILL_TRIES 50
+#define KILL_WAIT_MS 100
 #define PATH_OF_ROOT "PATH=/sbin:/bin:/usr/sbin:/usr/bin"
 
 static char *folder_of(const struct paths *p, const char *name)
@@ -29,91 +30,14 @@ static char *folder_of(const struct paths *p, const char *name)
 	return xprintf("%s/%s", path(p, PATH_CHROOT_HYPERVISOR_DIR), name);
 }
 
-/* --- who uses it --- */
-
-/* What a link of a process leads to may be on a network file system, whose
- * server may hang: all of this runs beside the loop. */
-
-static bool leads_to(const char *link, dev_t device)
-{
-	struct stat st;
-
-	return stat(link, &st) == 0 && st.st_dev == device;
-}
-
-static bool has_file_open(const char *process, dev_t device)
-{
-	auto_free char *folder = xprintf("%s/fd", process);
-	auto_strv struct strv names = {0};
-	struct error gone;
-
-	if (fs_list(folder, &names, &gone) < 0)
-		return false;
-	for (size_t i = 0; i < names.n; i++) {
-		auto_free char *link = xprintf("%s/%s", folder, names.items[i]);
-
-		if (leads_to(link, device))
-			return true;
-	}
-	return false;
-}
-
-static bool uses(const char *pid, dev_t device)
-{
-	static const char *const links[] = {"root", "cwd", "exe"};
-	auto_free char *process = xprintf("/proc/%s", pid);
-
-	for (size_t i = 0; i < ARRAY_SIZE(links); i++) {
-		auto_free char *link = xprintf("%s/%s", process, links[i]);
-
-		if (leads_to(link, device))
-			return true;
-	}
-	return has_file_open(process, device);
-}
-
-static bool signal_here(dev_t device, int sig)
-{
-	auto_strv struct strv names = {0};
-	struct error err;
-	bool any = false;
-	int64_t pid;
-
-	if (fs_list("/proc", &names, &err) < 0)
-		return false;
-	for (size_t i = 0; i < names.n; i++) {
-		if (!str_all_digits(names.items[i]) ||
-		    !str_to_int64(names.items[i], &pid) || pid == getpid() ||
-		    !uses(names.items[i], device))
-			continue;
-		if (sig == 0)
-			return true;
-		any = true;
-		kill((pid_t)pid, sig); /* it may have ended meanwhile */
-	}
-	return any;
-}
-
-/* Send the signal (0: none) to all that use the file system; whether there are
- * any. */
-static WAITS bool signal_users(dev_t device, int sig)
-{
-	bool any;
-
-	task_leave();
-	any = signal_here(device, sig);
-	task_enter();
-	return any;
-}
+/* --- looking --- */
 
 static WAITS bool is_live(const char *folder)
 {
 	dev_t device;
 
-	return hv_mount_is_there(folder, &device) && signal_users(device, 0);
+	return hv_mount_is_there(folder, &device) && hv_mount_signal(device, 0);
 }
-
-/* --- looking --- */
 
 static json_t *chroot_node_info(const struct paths *p, const json_t *hvparams,
 				struct error *err)
@@ -224,13 +148,35 @@ static WAITS int mount_disk(const char *folder, const struct hv_disk *disks,
 	return 0;
 }
 
-static WAITS void chroot_cleanup(const struct paths *p, const char *name)
+static WAITS int chroot_cleanup(const struct paths *p, const char *name,
+				struct error *err)
+{
+	auto_free char *folder = folder_of(p, name);
+	auto_free char *users = NULL;
+	dev_t device;
+
+	if (!fs_is_dir(folder))
+		return 0;
+	if (!is_live(folder) || !hv_mount_is_there(folder, &device))
+		return hv_mount_undo(folder, err);
+	/* What its script has mounted below stays with them. */
+	users = hv_mount_users(device);
+	return error_set(err, ERR_HYPERVISOR, NULL,
+			 "%s is still used by processes: %s", folder, users);
+}
+
+/* What a failed script has started must not keep the disk. */
+static WAITS void give_up(const struct paths *p, const char *name)
 {
 	auto_free char *folder = folder_of(p, name);
 	struct error err;
+	dev_t device;
 
-	if (fs_is_dir(folder) && !is_live(folder) &&
-	    hv_mount_undo(folder, &err) < 0)
+	for (int i = 0; i < KILL_TRIES && hv_mount_is_there(folder, &device) &&
+			hv_mount_signal(device, SIGKILL);
+	     i++)
+		task_sleep(KILL_WAIT_MS);
+	if (chroot_cleanup(p, name, &err) < 0)
 		log_warning("instance %s: %s, ignoring", name, err.text);
 }
 
@@ -241,7 +187,6 @@ static WAITS int chroot_start(const struct paths *p, const json_t *instance,
 {
 	const char *name = json_str(instance, "name", "");
 	auto_free char *folder = folder_of(p, name);
-	dev_t device;
 
 	(void)paused;
 	if (is_live(folder))
@@ -252,10 +197,7 @@ static WAITS int chroot_start(const struct paths *p, const json_t *instance,
 	    hv_in_force(caller, err) == 0 &&
 	    run_script(p, folder, instance, "start", err) == 0)
 		return 0;
-	/* What a failed script has started must not keep the disk. */
-	if (hv_mount_is_there(folder, &device))
-		signal_users(device, SIGKILL);
-	chroot_cleanup(p, name);
+	give_up(p, name);
 	return error_wrap(err, "Failed to start instance %s", name);
 }
 
@@ -272,7 +214,7 @@ static WAITS int chroot_stop(const struct paths *p, const json_t *instance,
 	    run_script(p, folder, instance, "stop", err) < 0)
 		return -1;
 	if (hv_mount_is_there(folder, &device))
-		signal_users(device, force ? SIGKILL : SIGTERM);
+		hv_mount_signal(device, force ? SIGKILL : SIGTERM);
 	return 0;
 }
 

@@ -277,7 +277,11 @@ int instance_shutdown(const struct paths *p, const json_t *instance,
 		return 0;
 	if (hv_in_force(caller, err) < 0)
 		return -1;
-	hv->cleanup(p, name);
+	if (hv->cleanup(p, name, err) < 0)
+		return error_wrap(err,
+				  "Instance %s has ended, but its disks are "
+				  "still in use",
+				  name);
 	return 0;
 }
 

@@ -90,7 +90,15 @@ like "$(act info)" '"memory":48,' "as well"
 succeeds "it reboots" act reboot
 succeeds "it is asked to end" act stop
 succeeds "and ends" until_true 20 is_down
-act cleanup
+rootfs=/var/run/ganeti/lxc/instance/web1/rootfs
+(cd $rootfs && exec sleep 300) &
+user=$!
+until_true 10 sh -c "readlink /proc/$user/cwd | grep -q rootfs"
+fails "a disk that somebody uses is not free" act cleanup
+like "$out" "Cannot unmount $rootfs: .*busy.*used by processes: $user \\((sh|sleep)\\)" \
+    "and it says who does"
+kill $user
+succeeds "when nobody does" act cleanup
 unlike "$(cat /proc/mounts)" "$loop " "its disk is free again"
 instance ro 0
 succeeds "one with a disk that is read-only" act start

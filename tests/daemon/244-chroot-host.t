@@ -17,7 +17,9 @@ if [ -z "${INSIDE-}" ]; then
     unshare --mount sh "$0"
     exit $?
 fi
+loop=
 end() {
+    [ -z "$loop" ] || losetup --detach "$loop"
     act destroy >/dev/null 2>&1
     act cleanup >/dev/null 2>&1
 }
@@ -28,7 +30,9 @@ mount -t tmpfs run /run
 mkdir -p /run/lock
 container_tree "$INSIDE/tree"
 sed -i 's#^start)#&\n    mount -t proc proc /proc#' "$INSIDE/tree/ganeti-chroot"
-mke2fs -q -F -t ext4 -d "$INSIDE/tree" "$INSIDE/disk.img" 6M
+for disk in disk other; do
+    mke2fs -q -F -t ext4 -d "$INSIDE/tree" "$INSIDE/$disk.img" 6M
+done
 instance() { # DISK
     cat >"$INSIDE/web1.json" <<END
 {"name": "web1", "uuid": "u", "hypervisor": "chroot",
@@ -55,4 +59,32 @@ succeeds "it is told to end" act stop
 succeeds "and ends" until_true 20 is_down
 succeeds "what is mounted is unmounted" act cleanup
 is "$(mounted)$(ls $above)" "" "all of it"
+
+# Something that no process is: a loop device on a file in there.
+act start
+act stop
+until_true 20 is_down
+truncate -s 64k "$above/web1/held"
+loop=$(losetup --find --show "$above/web1/held")
+fails "what cannot be unmounted" act cleanup
+like "$out" "Cannot unmount $above/web1: .*busy" "is named"
+instance other
+fails "and no other disk is taken for it" act start
+like "$out" "Instead of $INSIDE/other.img, /dev/loop.* is mounted there: Cannot unmount" \
+    "as it says"
+instance disk
+succeeds "the disk itself starts again" act start
+succeeds "and stops" act stop
+until_true 20 is_down
+losetup --detach "$loop"
+loop=
+instance other
+succeeds "what another disk has left is unmounted first" act start
+device=$(mounted | sed -n 's# .*/web1 .*##p')
+is "$(losetup --noheadings --output BACK-FILE "$device")" "$INSIDE/other.img" \
+    "and the right one is there"
+act stop
+until_true 20 is_down
+act cleanup
+is "$(mounted)$(ls $above)" "" "in the end nothing is"
 tap_done

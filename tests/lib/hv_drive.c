@@ -116,8 +116,7 @@ static WAITS int do_destroy(struct act *a)
 
 static WAITS int do_cleanup(struct act *a)
 {
-	a->class->cleanup(a->p, a->name);
-	return 0;
+	return a->class->cleanup(a->p, a->name, &a->err);
 }
 
 static WAITS int do_reboot(struct act *a)

@@ -108,6 +108,15 @@ static WAITS int kvm_info(const struct paths *p, const char *name,
 
 /* --- starting and stopping --- */
 
+/* QEMU has ended, and with it all use of the disks. */
+static WAITS int class_cleanup(const struct paths *p, const char *name,
+			       struct error *err)
+{
+	(void)err;
+	kvm_cleanup(p, name);
+	return 0;
+}
+
 static WAITS int kvm_stop(const struct paths *p, const json_t *instance,
 			  bool force, bool retry, struct error *err)
 {
@@ -157,7 +166,7 @@ const struct hv_class hv_kvm = {
 	.info = kvm_info,
 	.start = kvm_start,
 	.stop = kvm_stop,
-	.cleanup = kvm_cleanup,
+	.cleanup = class_cleanup,
 	.reboot = kvm_reboot,
 	.balloon = kvm_balloon,
 	.hotplug_supported = kvm_hotplug_supported,

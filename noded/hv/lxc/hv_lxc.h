@@ -125,7 +125,8 @@ bool lxc_drops(const json_t *hv, const char *capability);
 WAITS int lxc_start(const struct paths *p, const json_t *instance,
 		    const struct hv_disk *disks, size_t n_disks, bool paused,
 		    const struct hv_caller *caller, struct error *err);
-WAITS void lxc_cleanup(const struct paths *p, const char *name);
+WAITS int lxc_cleanup(const struct paths *p, const char *name,
+		      struct error *err);
 
 /* The errors in a log of LXC's since that place, for people; to be freed. */
 char *lxc_log_errors(const char *file, size_t from);

@@ -20,23 +20,34 @@
 #define LOG_MAX (4 * 1024 * 1024)
 #define LOG_ERRORS_MAX 3
 
-void lxc_cleanup(const struct paths *p, const char *name)
+int lxc_cleanup(const struct paths *p, const char *name, struct error *err)
 {
 	static const char *const files[] = {"config", "console.log"};
 	auto_free char *folder = lxc_file(p, name, "");
 	auto_free char *rootfs = lxc_file(p, name, LXC_ROOTFS);
-	struct error err;
+	pid_t pid = lxc_pid(p, name, err);
+	struct error none;
 
-	if (lxc_pid(p, name, &err) != 0)
-		return;
-	if (hv_mount_undo(rootfs, &err) < 0)
-		log_warning("instance %s: %s, ignoring", name, err.text);
+	if (pid != 0)
+		return pid < 0 ? -1 : 0;
+	if (hv_mount_undo(rootfs, err) < 0)
+		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		auto_free char *file = lxc_file(p, name, files[i]);
 
-		fs_remove(file, &err);
+		fs_remove(file, &none);
 	}
 	rmdir(folder); /* what others have put there stays */
+	return 0;
+}
+
+/* Where it matters that something stays, the next step fails by it. */
+static WAITS void clean_up(const struct paths *p, const char *name)
+{
+	struct error err;
+
+	if (lxc_cleanup(p, name, &err) < 0)
+		log_warning("instance %s: %s, ignoring", name, err.text);
 }
 
 /* --- what went wrong --- */
@@ -208,7 +219,7 @@ int lxc_start(const struct paths *p, const json_t *instance,
 	if (check_disks(n_disks, err) < 0 ||
 	    lxc_verify(p, json_get(instance, "hvparams"), err) < 0)
 		return error_wrap(err, "Failed to start instance %s", name);
-	lxc_cleanup(p, name); /* of one that crashed */
+	clean_up(p, name); /* of one that crashed */
 	if (fs_mkdirs(folder, 0755, err) < 0)
 		return error_wrap(err, "Failed to start instance %s", name);
 	if (run(p, instance, &disks[0], log, caller, err) == 0)
@@ -216,6 +227,6 @@ int lxc_start(const struct paths *p, const json_t *instance,
 	/* Half started is not started. */
 	if (lxc_pid(p, name, &ignored) > 0)
 		lxc_command(p, "lxc-stop", name, kill, &ignored);
-	lxc_cleanup(p, name);
+	clean_up(p, name);
 	return error_wrap(err, "Failed to start instance %s", name);
 }

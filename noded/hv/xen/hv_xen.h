@@ -97,7 +97,8 @@ void xen_forget(const struct paths *p, const char *name);
 WAITS int xen_start(const struct paths *p, const json_t *instance,
 		    const struct hv_disk *disks, size_t n_disks, bool paused,
 		    const struct hv_caller *caller, struct error *err);
-WAITS void xen_cleanup(const struct paths *p, const char *name);
+WAITS int xen_cleanup(const struct paths *p, const char *name,
+		      struct error *err);
 WAITS int xen_reboot(const struct paths *p, const json_t *instance,
 		     struct error *err);
 WAITS int xen_balloon(const struct paths *p, const json_t *instance,

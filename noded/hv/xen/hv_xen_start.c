@@ -26,25 +26,23 @@ static WAITS int destroy(const char *name, struct error *err)
 }
 
 /* Destroy what is left of one that was shut down; nothing that runs. */
-void xen_cleanup(const struct paths *p, const char *name)
+int xen_cleanup(const struct paths *p, const char *name, struct error *err)
 {
 	auto_free char *file = xen_config_file(p, name);
 	struct hv_info info = {0};
-	struct error err;
 	int rc;
 
 	if (!hv_has_program(XEN_COMMAND)) {
 		xen_forget(p, name);
-		return;
+		return 0;
 	}
-	rc = xen_look(name, &info, NULL, &err);
+	rc = xen_look(name, &info, NULL, err);
 	if (rc == 1 && info.state == HV_RUNNING)
-		return;
-	if (rc < 0 || (rc == 1 && destroy(name, &err) < 0)) {
-		log_warning("instance %s: %s, ignoring", name, err.text);
-		return;
-	}
+		return 0;
+	if (rc < 0 || (rc == 1 && destroy(name, err) < 0))
+		return -1;
 	xen_forget(p, name);
+	return 0;
 }
 
 /* Where a file is kept from which no domain could be made; to be freed. */
@@ -123,8 +121,8 @@ int xen_start(const struct paths *p, const json_t *instance,
 				 name);
 	if (rc < 0)
 		return error_wrap(err, "Failed to start instance %s", name);
-	xen_cleanup(p, name); /* of one that its user has shut down */
-	if (free_memory(&memory, err) == 0)
+	/* Of one that its user has shut down. */
+	if (xen_cleanup(p, name, err) == 0 && free_memory(&memory, err) == 0)
 		text = xen_config(instance, hv_startup_memory(instance, memory),
 				  disks, n_disks, err);
 	if (text != NULL && xen_write_config(p, name, text, err) == 0 &&
