@@ -247,13 +247,13 @@ static int start(const struct vcluster *v, const struct vcluster_node *node,
 		.arg = &birth,
 	};
 
-	if (runs(v, node))
-		return 0;
 	if (start_machine(v, err) < 0)
 		return -1;
 	b.within = fs_read_pid(machine);
-	if (machine_bear(&b, err) < 0)
+	if (!runs(v, node) && machine_bear(&b, err) < 0)
 		return error_wrap(err, "Node %s", node->name);
+	/* Also of one that runs: whoever started it may have been killed before
+	 * this. */
 	return link_root(v, node, b.within, err);
 }
 

@@ -98,6 +98,9 @@ m gnt-instance start inst1 >/dev/null 2>&1
 is "$(on node2 cat /etc/only-here)" here "files outlive a power cut"
 fails "what is in memory does not" on node2 cat /run/only-now
 succeeds "verify is content again" m gnt-cluster verify
+rm "$(root node2)"
+succeeds "a start that was killed is made up for" "$vc" start "$VC" node2
+is "$(cat "$(root node2)/etc/only-here")" here "its files are seen from outside again"
 
 # --- a join that breaks off, and no ssh program ---
 m gnt-node remove node3 >/dev/null 2>&1
