@@ -183,8 +183,8 @@ static void tell_former(const struct vcluster *v,
 		       node->name, master->name);
 }
 
-/* Nodes first on, then their daemons; the master's only on the master, unless
- * it is named. */
+/* Nodes first on, then their daemons; the master's, and the remote API of a
+ * cluster that was made with it, only on the master, unless they are named. */
 static int start(struct vcluster *v, struct vcluster_node *one,
 		 const char *name, struct error *err)
 {
@@ -207,8 +207,12 @@ static int start(struct vcluster *v, struct vcluster_node *one,
 		return 0;
 	if (one != NULL && one != master)
 		return 0;
-	return hosts_daemon(v, master, "start", name == NULL ? "masterd" : name,
-			    err);
+	if (hosts_daemon(v, master, "start", name == NULL ? "masterd" : name,
+			 err) < 0)
+		return -1;
+	return name != NULL || v->rapi_port == 0
+		       ? 0
+		       : hosts_daemon(v, master, "start", "rapi", err);
 }
 
 /* End this daemon on the nodes that are meant, also after one does not. */

@@ -21,7 +21,7 @@ id_of() { sed -n 's/.*"id": *"\([0-9a-f]*\)".*/\1/p' "$VC/vcluster.json"; }
 groups() { find /sys/fs/cgroup -maxdepth 6 -name "gantry-vc-$1" 2>/dev/null | wc -l; }
 links=$(interfaces)
 
-cluster_start --nodes 3 --memory 400m --second-network
+cluster_start --nodes 3 --memory 400m --second-network --rapi
 list=$("$vc" list "$VC" --format=json)
 is "$(echo "$list" | python3 -c '
 import json, sys
@@ -92,6 +92,7 @@ like "$out" "node1.example.com is off" "which it says"
 succeeds "again: it is no error" "$vc" crash "$VC" node1
 succeeds "it is switched on" "$vc" start "$VC" node1
 succeeds "and is the master" m gnt-instance list
+succeeds "with the remote API" m sh -c '[ -n "$(ss -Hltn "sport = 5080")" ]'
 m gnt-instance start inst1 >/dev/null 2>&1
 "$vc" crash "$VC" node2
 "$vc" start "$VC" node2
