@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/frame/cli_list.h"
@@ -167,6 +168,15 @@ static void tell_rapi(const char *dir)
 	vcluster_free(v);
 }
 
+/* Hosts have folders and files as packages make them, which accounts other than
+ * root's can enter, whatever the umask of who makes the cluster; secrets are
+ * written with modes of their own. */
+static void use_umask_of_hosts(const struct vcluster_kind *kind)
+{
+	if (kind->are_hosts)
+		umask(022);
+}
+
 static int create(struct cli *cli, struct error *err)
 {
 	int64_t begin = clock_mono_us();
@@ -176,6 +186,7 @@ static int create(struct cli *cli, struct error *err)
 
 	if (read_options(cli, &o, err) < 0)
 		return -1;
+	use_umask_of_hosts(o.kind);
 	rc = vcluster_create(&o, err);
 	test_double_done(&o.test_double.all);
 	if (rc < 0)
@@ -339,6 +350,7 @@ static int start(struct cli *cli, struct error *err)
 
 	if (v == NULL)
 		return -1;
+	use_umask_of_hosts(v->kind);
 	return v->kind->are_hosts
 		       ? hosts_daemons(v, "start", cli->args + 1,
 				       cli->n_args - 1, err)

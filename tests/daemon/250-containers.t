@@ -21,7 +21,10 @@ id_of() { sed -n 's/.*"id": *"\([0-9a-f]*\)".*/\1/p' "$VC/vcluster.json"; }
 groups() { find /sys/fs/cgroup -maxdepth 6 -name "gantry-vc-$1" 2>/dev/null | wc -l; }
 links=$(interfaces)
 
+umask 077 # as some administrators have it
 cluster_start --nodes 3 --memory 400m --second-network --rapi
+umask 022
+chmod 755 "$VC" # mktemp's
 list=$("$vc" list "$VC" --format=json)
 is "$(echo "$list" | python3 -c '
 import json, sys
@@ -41,6 +44,10 @@ is "$(on node2 hostname)" node2.example.com "a node has a name of its own"
 is "$(on node2 sh -c 'echo "${GANETI_ROOTDIR-none}"')" none "and no root folder"
 is "$(on node2 sh -c 'ls /proc | grep -c "^[0-9]"' | awk '{ print $1 < 60 }')" 1 "it sees its own processes alone"
 is "$(on node2 sh -c 'grep -c . /proc/net/dev')" "$(on node2 sh -c 'ls /sys/class/net | wc -l' | awk '{ print $1 + 2 }')" "and its own interfaces"
+if command -v setpriv >/dev/null; then
+    succeeds "others than root can enter its folders" on node2 \
+        setpriv --reuid 65534 --clear-groups ls /etc/ssh /var/lib /srv/ganeti /usr/share/ganeti/os
+fi
 on node2 sh -c 'echo here >/etc/only-here; echo gone >/run/only-now'
 is "$(cat "$(root node2)/etc/only-here")" here "its files are seen from outside"
 is "$(ls /etc/only-here "$(root node1)/etc/only-here" 2>/dev/null)" "" "and are nobody else's"
