@@ -334,7 +334,7 @@ static int exec(const struct vcluster *v, const struct vcluster_node *node,
 	if (pid == 0)
 		return off(node, err);
 	set_environment(); /* where our programs are is seen from here alone */
-	if (machine_cgroup_join(v, node, err) < 0 ||
+	if (machine_cgroup_follow(v, node, pid, err) < 0 ||
 	    machine_enter(pid, SPACES, err) < 0)
 		return -1;
 	if (chdir("/root") < 0)

@@ -90,6 +90,13 @@ int machine_net_cut(const struct vcluster *v, struct error *err);
 int machine_cgroup_join(const struct vcluster *v,
 			const struct vcluster_node *node, struct error *err);
 
+/* Put this process into the groups that the node's first process is in.  With
+ * version 1 these are below those of whoever switched the node on, so limits
+ * count all processes of the node, from whatever session they are started. */
+int machine_cgroup_follow(const struct vcluster *v,
+			  const struct vcluster_node *node, pid_t pid,
+			  struct error *err);
+
 /* Mount those of this process below /sys/fs/cgroup. */
 void machine_cgroup_mount(void);
 

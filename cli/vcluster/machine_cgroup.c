@@ -37,12 +37,12 @@ static bool is_unified(void)
 /* Of this machine, as seen before /sys was one of the node's own. */
 static bool was_unified;
 
-/* Our own group in the hierarchy of a controller; to be freed. */
-static char *own_group(const char *controller)
+/* The group of a process in the hierarchy of a controller; to be freed. */
+static char *group_of(pid_t pid, const char *controller)
 {
+	auto_free char *file = xprintf("/proc/%d/cgroup", (int)pid);
 	struct error err;
-	auto_free char *text =
-		fs_read("/proc/self/cgroup", GROUPS_TEXT_MAX, NULL, &err);
+	auto_free char *text = fs_read(file, GROUPS_TEXT_MAX, NULL, &err);
 	auto_strv struct strv lines = {0};
 
 	str_split(&lines, text == NULL ? "" : text, '\n');
@@ -76,7 +76,7 @@ static char *cluster_group(const struct vcluster *v, const char *controller)
 	if (!fs_exists(own))
 		return NULL;
 	free(own);
-	own = own_group(controller);
+	own = group_of(getpid(), controller);
 	return xprintf(TOP "/%s%s/gantry-vc-%s", controller, own, v->id);
 }
 
@@ -113,6 +113,16 @@ static int limit(const struct vcluster *v, const char *folder,
 	return 0;
 }
 
+/* Put this process into a group. */
+static int enter(const char *folder, struct error *err)
+{
+	if (put(folder, "cgroup.procs", "0") == 0)
+		return 0;
+	return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
+			 "Cannot enter the control group %s: %s", folder,
+			 strerror(errno));
+}
+
 static int join(const struct vcluster *v, const struct vcluster_node *node,
 		const char *group, struct error *err)
 {
@@ -123,13 +133,7 @@ static int join(const struct vcluster *v, const struct vcluster_node *node,
 		return -1;
 	if (is_unified())
 		put(group, "cgroup.subtree_control", "+memory +pids +cpu");
-	if (limit(v, folder, err) < 0)
-		return -1;
-	return put(folder, "cgroup.procs", "0") == 0
-		       ? 0
-		       : error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
-				   "Cannot enter the control group %s: %s",
-				   folder, strerror(errno));
+	return limit(v, folder, err) < 0 ? -1 : enter(folder, err);
 }
 
 int machine_cgroup_join(const struct vcluster *v,
@@ -146,6 +150,24 @@ int machine_cgroup_join(const struct vcluster *v,
 		auto_free char *group = cluster_group(v, controllers[i]);
 
 		if (group != NULL && join(v, node, group, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int machine_cgroup_follow(const struct vcluster *v,
+			  const struct vcluster_node *node, pid_t pid,
+			  struct error *err)
+{
+	if (is_unified())
+		return machine_cgroup_join(v, node, err);
+	for (size_t i = 0; i < ARRAY_SIZE(controllers); i++) {
+		auto_free char *ours = cluster_group(v, controllers[i]);
+		auto_free char *group = group_of(pid, controllers[i]);
+		auto_free char *folder =
+			xprintf(TOP "/%s%s", controllers[i], group);
+
+		if (ours != NULL && enter(folder, err) < 0)
 			return -1;
 	}
 	return 0;

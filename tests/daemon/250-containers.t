@@ -155,13 +155,18 @@ machine=$(cat "$VC/.machine/pid")
 first=$VC
 id=$(id_of)
 is "$([ "$(groups "$id")" -gt 0 ] && echo some)" some "a cluster has control groups"
-# Who takes it down may be in another session than who has made it.
-succeeds "destroy" sh -c 'other=/sys/fs/cgroup/memory/gantry-test-$$
+# Who uses it and who takes it down may be in another session than who has made it.
+elsewhere() {
+    sh -c 'other=/sys/fs/cgroup/memory/gantry-test-$$
     if mkdir "$other" 2>/dev/null; then
         echo $$ >"$other/cgroup.procs"
         trap "echo $$ >/sys/fs/cgroup/memory/cgroup.procs; rmdir $other" EXIT
     fi
-    "$@"' sh "$vc" destroy "$VC"
+    "$@"' sh "$@"
+}
+its_groups() { elsewhere "$vc" exec "$VC" node2 -- grep -E ":(memory)?:" "/proc/$1/cgroup"; }
+is "$(its_groups self)" "$(its_groups 1)" "commands from any session share the limits of the node"
+succeeds "destroy" elsewhere "$vc" destroy "$VC"
 is "$(ls -d "$first" 2>/dev/null)" "" "removes the folder"
 is "$(alive "$machine" && echo alive)" "" "no process is left"
 is "$(interfaces)" "$links" "nor an interface"
