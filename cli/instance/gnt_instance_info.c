@@ -127,6 +127,8 @@ static void add_own(json_t *view, const json_t *disk)
 {
 	if (json_get(disk, "spindles") != NULL)
 		copy(view, "spindles", disk, "spindles");
+	if (json_get(disk, "format") != NULL)
+		copy(view, "format", disk, "format");
 	copy(view, "access mode", disk, "mode");
 }
 

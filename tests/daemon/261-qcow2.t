@@ -53,6 +53,8 @@ succeeds "an instance is installed" m gnt-instance add --no-name-check --no-ip-c
     --no-start -t file --disk 0:size=64m --disk 1:size=12m,format=raw -o copy -n node1 web1
 image=$(disk node1 web1 0)
 like "$(info "$image")" '"format": "qcow2"' "its disk is an image"
+is "$(m gnt-instance info --static --all | grep -E '^- Instance name|format: qcow2' | tr -s ' ' | tr '\n' '|')" \
+    "- Instance name: web1| format: qcow2|" "and found in what is told of the instance"
 like "$(info "$image")" '"virtual-size": 67108864' "as large as was asked"
 is "$(stat -c %a "$image")" 600 "for root alone"
 is "$(at "$image" 1000 9)" installed "the OS script has written into it"
@@ -116,4 +118,11 @@ is "$(m gnt-cluster info | grep -c format:)" 0 "the parameter can go"
 m gnt-instance startup web3 >/dev/null
 succeeds "images stay images" m gnt-instance move -f -n node2 web3
 like "$(info "$(disk node2 web3 0)")" '"format": "qcow2"' "also where they move"
+# As doc/replace-ganeti.md makes them raw.
+m gnt-instance shutdown web3 >/dev/null
+sum0=$(sum "$(disk node2 web3 0)")
+succeeds "other storage" m gnt-instance modify -t sharedfile web3
+succeeds "and the same again" m gnt-instance modify -t file web3
+unlike "$(m gnt-instance info --static web3)" 'format:' "make them raw"
+is "$(sha256sum <"$(disk node2 web3 0)")" "$sum0" "with their data"
 tap_done

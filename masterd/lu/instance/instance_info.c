@@ -113,11 +113,20 @@ static json_t *pair_info(struct lu *lu, struct sides *sides, const json_t *disk)
 			 json_array_get(id, PORT));
 }
 
+/* What Ganeti has no word for is told only where there is something to tell. */
+static void add_format(json_t *row, const json_t *disk)
+{
+	const char *format = json_str(disk_params(disk), "format", "raw");
+
+	if (strcmp(format, "raw") != 0)
+		json_object_set_new(row, "format", json_string(format));
+}
+
 /* A disk, or a volume that one is made of, in the form of node calls. */
 static WAITS json_t *disk_row(struct lu *lu, struct sides sides,
 			      const json_t *disk)
 {
-	json_t *children = json_array(), *pstatus, *sstatus;
+	json_t *children = json_array(), *pstatus, *sstatus, *row;
 	json_t *pair = pair_info(lu, &sides, disk);
 	const json_t *parts = disk_children(disk);
 
@@ -127,15 +136,17 @@ static WAITS json_t *disk_row(struct lu *lu, struct sides sides,
 		json_array_append_new(
 			children,
 			disk_row(lu, sides, json_array_get(parts, i)));
-	return json_make("{s:s, s:s, s:o?, s:o, s:o, s:o, s:o, s:s, s:I, "
-			 "s:O?, s:s?, s:s}",
-			 "iv_name", disk_iv_name_or(disk, ""), "dev_type",
-			 disk_dev_type(disk), "logical_id", shown_id(disk),
-			 "drbd_info", pair, "pstatus", pstatus, "sstatus",
-			 sstatus, "children", children, "mode", disk_mode(disk),
-			 "size", (json_int_t)disk_size_mib(disk), "spindles",
-			 disk_spindles_value(disk), "name", disk_name(disk),
-			 "uuid", disk_uuid(disk));
+	row = json_make("{s:s, s:s, s:o?, s:o, s:o, s:o, s:o, s:s, s:I, "
+			"s:O?, s:s?, s:s}",
+			"iv_name", disk_iv_name_or(disk, ""), "dev_type",
+			disk_dev_type(disk), "logical_id", shown_id(disk),
+			"drbd_info", pair, "pstatus", pstatus, "sstatus",
+			sstatus, "children", children, "mode", disk_mode(disk),
+			"size", (json_int_t)disk_size_mib(disk), "spindles",
+			disk_spindles_value(disk), "name", disk_name(disk),
+			"uuid", disk_uuid(disk));
+	add_format(row, disk);
+	return row;
 }
 
 /* The run state; NULL: unknown.  An instance that does not run is "down",
