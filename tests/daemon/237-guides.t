@@ -73,7 +73,10 @@ knows_master() { # HOST
 note_on() { # HOST COMMAND...
     on "$@"
 }
-ended() {
+ended() { # also when the watcher has its turn
+    for host in node1 node2 node3; do
+        on $host gantry-watcher || return 1
+    done
     for host in node1 node2 node3; do
         for daemon in masterd noded; do
             until_true 90 is_free "$(root $host)/run/ganeti/ganeti-$daemon.pid" ||
@@ -84,7 +87,10 @@ ended() {
 is_free() {
     ! holds "$1"
 }
-noted() { # what came after the copy is gone, all else is there
+noted() { # what came after the copy is gone, all else is there, and watched
+    for host in node1 node2 node3; do
+        on $host test ! -e /var/lib/ganeti/watcher.pause || return 1
+    done
     [ -z "$(on node1 gnt-cluster list-tags)" ] &&
         [ "$(on node1 gnt-instance list --no-headers -o name | wc -l)" = 2 ] &&
         [ "$(on node1 gnt-node list --no-headers -o role | tr -d '\n')" = MCC ]
