@@ -8,6 +8,7 @@
 
 #include "gantry-config.h"
 #include "lib/base/array.h"
+#include "lib/base/disk.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/event/daemon.h"
@@ -181,6 +182,7 @@ static int open_run_dir(const struct paths *p, struct error *err)
 
 static int make_folders(const struct paths *p, struct error *err)
 {
+	struct disk *disk = disk_real();
 	static const enum path_id folders[] = {PATH_DATA_DIR, PATH_RUN_DIR,
 					       PATH_LOG_DIR};
 
@@ -189,6 +191,7 @@ static int make_folders(const struct paths *p, struct error *err)
 		    fs_check_writable(path(p, folders[i]), err) < 0)
 			return -1;
 	if (fs_mkdirs(path(p, PATH_DATA_DIR), 0755, err) < 0 ||
+	    disk->mkdirs(disk, path(p, PATH_RAPI_DIR), 0750, err) < 0 ||
 	    fs_mkdirs(path(p, PATH_RUN_DIR), 0775, err) < 0 ||
 	    open_run_dir(p, err) < 0 ||
 	    fs_mkdirs(path(p, PATH_LOG_DIR), 0770, err) < 0)

@@ -557,6 +557,9 @@ static int start_daemons(const struct paths *p, const char *bind,
 		bootstrap_stop(p, DAEMON_NODED, false, &ignored);
 		return -1;
 	}
+	/* The watcher tries again, and says why where it cannot. */
+	if (bootstrap_is_enabled(p, DAEMON_RAPI))
+		bootstrap_start(p, DAEMON_RAPI, NULL, &ignored);
 	return 0;
 }
 

@@ -20,6 +20,8 @@ for host in node1 node2 node3; do
         chmod 755 "$os/$script"
     done
     ln -sf "$BIN/hail" "$(root $host)/usr/lib/ganeti/iallocators/hail"
+    on $host getent passwd gnt-rapi >/dev/null ||
+        on $host systemd-sysusers - <"$guides/../debian/gantry-node.sysusers"
 done
 share() {
     for host in node1 node2 node3; do
