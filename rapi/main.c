@@ -31,6 +31,9 @@
 #define STOP_MS 3000
 #define SAMPLES_STEP_MAX_S 3600
 
+#define EXIT_NOT_CLUSTER 5
+#define EXIT_NOT_MASTER 11
+
 static const char usage[] =
 	"Usage: gantry-rapi [options]\n"
 	"The remote API: HTTPS for programs, on the master's node.\n"
@@ -58,6 +61,9 @@ static const char usage[] =
 	"                                and serve nothing\n"
 	"      --samples=SECONDS         between figures that are kept for "
 	"plots (60)\n"
+	"      --check                   only say by the exit status whether "
+	"it has a\n"
+	"                                master daemon to ask here\n"
 	"  -f, --foreground              do not go to the background, log to "
 	"stderr\n"
 	"  -d, --debug                   log more\n"
@@ -76,6 +82,7 @@ enum {
 	OPT_STREAMS,
 	OPT_LIMIT,
 	OPT_SAMPLES,
+	OPT_CHECK,
 	OPT_IGNORED
 };
 
@@ -90,6 +97,7 @@ static const struct option options[] = {
 	{"max-streams", required_argument, NULL, OPT_STREAMS},
 	{"limit", required_argument, NULL, OPT_LIMIT},
 	{"samples", required_argument, NULL, OPT_SAMPLES},
+	{"check", no_argument, NULL, OPT_CHECK},
 	{"ssl-cert", required_argument, NULL, 'C'},
 	{"ssl-key", required_argument, NULL, 'K'},
 	DAEMON_OPTIONS,
@@ -112,6 +120,7 @@ static int read_number(const char *text, int64_t max, const char *what,
 /* What is not for the server. */
 struct words {
 	const char *bind, *fixtures;
+	bool only_check;
 };
 
 static int read_limit(struct limits *l, const char *text)
@@ -197,6 +206,9 @@ static int parse(int argc, char **argv, struct daemon *d, struct rapi *r,
 			break;
 		case OPT_FIXTURES:
 			ret->fixtures = optarg;
+			break;
+		case OPT_CHECK:
+			ret->only_check = true;
 			break;
 		case OPT_IGNORED:
 			break;
@@ -357,6 +369,30 @@ static int dump(const struct paths *p, const char *folder)
 	return 0;
 }
 
+/* The statuses are those of gantry-masterd --check. */
+static int check(const struct paths *p)
+{
+	auto_free char *master = ssconf_read(p, "master_node");
+
+	if (master == NULL) {
+		fprintf(stderr, "Node %s is in no cluster\n", p->hostname);
+		return EXIT_NOT_CLUSTER;
+	}
+	if (ssconf_is_candidate(p))
+		return 0;
+	fprintf(stderr, "Node %s is no master candidate\n", p->hostname);
+	return EXIT_NOT_MASTER;
+}
+
+static int serve(struct daemon *d, struct rapi *r, const struct words *words)
+{
+	if (words->only_check)
+		return check(r->paths);
+	if (words->fixtures != NULL)
+		return dump(r->paths, words->fixtures);
+	return run(d, r, words->bind);
+}
+
 int main(int argc, char **argv)
 {
 	/* Static as tasks that did not end in time look at both. */
@@ -386,8 +422,7 @@ int main(int argc, char **argv)
 	r.port = paths_rapi_port();
 	status = parse(argc, argv, &d, &r, &words);
 	if (status < 0)
-		status = words.fixtures == NULL ? run(&d, &r, words.bind)
-						: dump(paths, words.fixtures);
+		status = serve(&d, &r, &words);
 	if (d.stopping && tasks_count() > 0)
 		return status; /* unended tasks use both */
 	rapi_done(&r);

@@ -51,10 +51,11 @@ static int start_daemons(struct watcher *w, bool is_master)
 	auto_free char *address = ssconf_node_ip(w->paths, w->paths->hostname);
 	int failed = ensure(w, DAEMON_NODED, "gantry-noded", address);
 
-	if (!is_master)
-		return failed;
-	failed |= ensure(w, DAEMON_MASTERD, "gantry-masterd", NULL);
-	if (rapi_died(w->paths) || bootstrap_is_enabled(w->paths, DAEMON_RAPI))
+	if (is_master)
+		failed |= ensure(w, DAEMON_MASTERD, "gantry-masterd", NULL);
+	if (ssconf_is_candidate(w->paths) &&
+	    (rapi_died(w->paths) ||
+	     bootstrap_is_enabled(w->paths, DAEMON_RAPI)))
 		failed |= ensure(w, DAEMON_RAPI, "gantry-rapi", NULL);
 	return failed;
 }

@@ -10,11 +10,28 @@ address() { # NODE
     "$BIN/gnt-vcluster" list "$VC" --format=json | python3 -c 'import json, sys
 print([n["ip"] for n in json.load(sys.stdin)["nodes"] if n["name"].startswith(sys.argv[1])][0])' "$1"
 }
+not_there() { ! kill -0 "$1" 2>/dev/null; }
 api1=$api
 api2=https://$(address node2):5080
 api3=https://$(address node3):5080
+succeeds "a candidate may have the remote API" on node2 gantry-rapi --check
+succeeds "as the master may" on node1 gantry-rapi --check
+list=$(root node3)/var/lib/ganeti/ssconf_master_candidates
+cp "$list" "$VC/candidates"
+sed -i /node3/d "$list"
+is "$(on node3 gantry-rapi --check >/dev/null 2>&1; echo $?)" 11 "another node may not"
+cp "$VC/candidates" "$list"
+mkdir -p "$VC/empty/none.example.com"
+is "$(GANETI_ROOTDIR=$VC/empty/none.example.com GANETI_HOSTNAME=none.example.com "$BIN/gantry-rapi" --check >/dev/null 2>&1; echo $?)" \
+    5 "nor one of no cluster"
 succeeds "the remote API begins on a candidate" on node2 gantry-rapi --samples=1
 succeeds "and on another one" on node3 gantry-rapi
+
+pid=$(cat "$(root node3)/var/run/ganeti/ganeti-rapi.pid")
+kill -9 "$pid"
+until_true 10 not_there "$pid"
+succeeds "where it died" on node3 gantry-watcher
+succeeds "the watcher of a candidate starts it" kill -0 "$(cat "$(root node3)/var/run/ganeti/ganeti-rapi.pid")"
 
 leader() { # API
     curl -sk --max-time 10 "$1/gantry/1/leader"

@@ -41,6 +41,9 @@ char *ssconf_read_on(struct disk *d, const struct paths *p, const char *key);
 void ssconf_read_lines(const struct paths *p, const char *key,
 		       struct strv *ret);
 
+/* Whether this node is a master candidate, which the master is, too. */
+bool ssconf_is_candidate(const struct paths *p);
+
 /* Write the files of values (lists of lines, or texts) on this node, each
  * atomically, mode 0444, under the ssconf lock; those that would not change are
  * left alone.  ERR_PREREQ for unknown keys, then nothing is written. */

@@ -122,6 +122,14 @@ void ssconf_read_lines(const struct paths *p, const char *key, struct strv *ret)
 		str_split(ret, text, '\n');
 }
 
+bool ssconf_is_candidate(const struct paths *p)
+{
+	auto_strv struct strv names = {0};
+
+	ssconf_read_lines(p, "master_candidates", &names);
+	return strv_has(&names, p->hostname);
+}
+
 char *ssconf_node_ip(const struct paths *p, const char *node_name)
 {
 	auto_strv struct strv lines = {0};
