@@ -180,6 +180,21 @@ done
 gnt manual gnt >"$VC/man"
 like "$(cat "$VC/man")" 'gnt.-node.fR\(8\)' "the page of gnt leads to the others"
 
+# Those of the daemons are written by hand.
+man=$(dirname "$0")/../../doc/man
+for daemon in gantry-masterd gantry-noded gantry-rapi gantry-watcher; do
+    missing=
+    for option in $("$daemon" --help | grep -oE -- '--[a-z][a-z-]+' | sort -u); do
+        word=$(echo "$option" | sed 's/-/\\\\-/g')
+        grep -qe "$word" "$man/$daemon.8" || missing="$missing $option"
+    done
+    is "$missing" "" "the page of $daemon has all options"
+    if command -v groff >/dev/null; then
+        is "$(groff -man -ww -Tutf8 "$man/$daemon.8" 2>&1 >/dev/null)" "" \
+            "groff finds no fault with it"
+    fi
+done
+
 # The planners have pages and completions of their own.
 planners="hail hbal hcheck hinfo hroller hspace hsqueeze"
 for tool in $planners; do
