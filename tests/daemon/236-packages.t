@@ -12,10 +12,26 @@ booted_start node1.example.com
 mkdir "$booted/share/new" "$booted/share/next"
 cp "$DEBS"/gantry-*_*.deb "$booted/share/new"
 rm -f "$booted"/share/new/*-dbgsym_*
+# Relative links of the documents that lead to none; the tests' own are not there.
+dead_links() { # FOLDER
+    find "$1" -name '*.md' | while read -r doc; do
+        grep -oE '\]\([^)#:]+\.md' "$doc" | cut -c3- | grep -v 'tests/' |
+            while read -r target; do
+                [ -e "${doc%/*}/$target" ] || echo "$doc: $target"
+            done
+    done
+}
 # The same as of a later version.
 for deb in "$booted"/share/new/*.deb; do
     tree=$booted/tree
     dpkg-deb -R "$deb" "$tree"
+    case $deb in
+    */gantry-master_*)
+        docs=$tree/usr/share/doc/gantry-master
+        succeeds "the guides are in a package" test -s "$docs/doc/install.md"
+        is "$(dead_links "$docs")" "" "and their links lead somewhere"
+        ;;
+    esac
     sed -i 's/0\.2\.0/&+next/g' "$tree/DEBIAN/control"
     dpkg-deb -b --root-owner-group -Znone "$tree" "$booted/share/next" >/dev/null
     rm -r "$tree"
@@ -95,6 +111,8 @@ done
 succeeds "a cluster begins" init
 is "$(active gantry-noded)" active "the node daemon is systemd's"
 is "$(active gantry-masterd)" active "so is the master daemon"
+is "$(active gantry-rapi)" active "and the remote API"
+is "$(booted stat -c '%U %a' /var/lib/ganeti/rapi)" "gnt-rapi 750" "whose folder is there"
 like "$(booted sh -c 'cat /var/log/ganeti/node-daemon.log')" "is ready" \
     "its log is where it was"
 # Beside Ganeti's rules, which stay.
