@@ -293,20 +293,36 @@ static bool ends_open(int fd)
 	return size > 0 && pread(fd, &last, 1, size - 1) == 1 && last != '\n';
 }
 
+/* ~/.ssh is not there on a new host, and nobody else may look into it. */
+static int open_file(const char *file, struct error *err)
+{
+	const char *slash = strrchr(file, '/');
+	auto_free char *folder =
+		slash == NULL ? NULL : xstrndup(file, (size_t)(slash - file));
+	int fd;
+
+	if (folder != NULL && *folder != '\0' &&
+	    fs_mkdirs(folder, 0700, err) < 0)
+		return -1;
+	fd = open(file, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
+				 "Cannot open %s: %s", file, strerror(errno));
+	return fd;
+}
+
 int known_hosts_add(const char *file, const char *host,
 		    const struct known_key *key, struct error *err)
 {
 	const gnutls_datum_t blob = {(void *)(uintptr_t)key->blob,
 				     (unsigned)key->len};
-	auto_close int fd =
-		open(file, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+	auto_close int fd = open_file(file, err);
 	auto_free char *line = NULL;
 	gnutls_datum_t code = {0};
 	ssize_t n;
 
 	if (fd < 0)
-		return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
-				 "Cannot open %s: %s", file, strerror(errno));
+		return -1;
 	if (gnutls_base64_encode2(&blob, &code) < 0)
 		abort(); /* only for want of memory */
 	line = xprintf("%s%s %s %.*s\n", ends_open(fd) ? "\n" : "", host,

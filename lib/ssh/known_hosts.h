@@ -50,7 +50,8 @@ int known_hosts_check(LIBSSH2_SESSION *session, const char *const *files,
 char *known_hosts_methods(LIBSSH2_SESSION *session, const char *const *files,
 			  const char *host, struct error *err);
 
-/* Add a line for the host's key to the file, which is made if need be. */
+/* Add a line for the host's key to the file, which is made if need be, with its
+ * folder (0700). */
 int known_hosts_add(const char *file, const char *host,
 		    const struct known_key *key, struct error *err);
 

@@ -59,7 +59,7 @@ struct ssh_target {
 	const char *key_alias; /* the host's name in them; NULL: its address */
 	bool any_key;	       /* it is not checked at all */
 	const char *remember;  /* a key that the person trusts is added to this
-				* file; or NULL */
+				* file, or, with a warning, to none; or NULL */
 
 	const struct ssh_person *person; /* NULL: nobody can be asked */
 

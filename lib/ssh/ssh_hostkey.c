@@ -4,6 +4,7 @@
 #include <gnutls/gnutls.h>
 #include <string.h>
 
+#include "lib/base/log.h"
 #include "lib/base/mem.h"
 #include "lib/ssh/known_hosts.h"
 #include "lib/ssh/ssh_private.h"
@@ -96,9 +97,12 @@ static WAITS int ask(struct ssh *s, const struct ssh_target *target,
 				text, lack);
 	if (target->remember == NULL)
 		return 0;
-	if (known_hosts_add(target->remember, name, key, &why) == 0)
-		return 0;
-	return ssh_fail(s, err, "%s", why.text);
+	/* The person is asked again the next time. */
+	if (known_hosts_add(target->remember, name, key, &why) < 0)
+		log_warning("The key of host %s is not remembered: %s, "
+			    "ignoring",
+			    name, why.text);
+	return 0;
 }
 
 static int refuse(struct ssh *s, const char *name, const struct known_key *key,

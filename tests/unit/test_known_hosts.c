@@ -239,8 +239,21 @@ Test(known_hosts, what_is_added_is_known)
 	text = read_all(file);
 	cr_expect(str_starts(text, "# no end\na ssh-ed25519 "), "%s", text);
 	cr_expect_eq(
-		known_hosts_add("/nonexistent/x", "a", &keys[FIRST].key, &err),
+		known_hosts_add("/proc/nowhere/x", "a", &keys[FIRST].key, &err),
 		-1);
+}
+
+Test(known_hosts, the_folder_of_new_lines_is_made)
+{
+	auto_free char *ssh = xprintf("%s/home/.ssh", folder);
+	auto_free char *own = xprintf("%s/known_hosts", ssh);
+	struct stat st;
+
+	cr_assert_eq(known_hosts_add(own, "a", &keys[FIRST].key, &err), 0, "%s",
+		     err.text);
+	cr_assert_eq(stat(ssh, &st), 0);
+	cr_expect_eq(st.st_mode & 0777, 0700);
+	run("rm -r %s/%s", folder, "home");
 }
 
 /* --- private keys --- */

@@ -359,6 +359,20 @@ Test(ssh, a_person_may_trust_a_key)
 	expect_login(); /* it is remembered */
 }
 
+Test(ssh, a_trusted_key_that_cannot_be_remembered_is_trusted_once)
+{
+	struct ssh_person person = {.trusts = trusts, .arg = "yes"};
+
+	test_sshd_start(&sshd, NULL);
+	forget_host();
+	target.person = &person;
+	target.key_alias = "yes";
+	target.remember = "/proc/nowhere/known_hosts";
+	expect_login();
+	target.person = NULL;
+	expect_no_login("host key", "is not known");
+}
+
 Test(ssh, keys_of_each_type_are_checked)
 {
 	static const char *const types[] = {"ed25519", "ecdsa", "rsa"};
