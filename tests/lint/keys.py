@@ -62,6 +62,7 @@ LEFT = [
     ("an object in the form of node calls, which has more members",
      "carried", {"masterd/config/config_devices.c": "disk dynamic",
                  "masterd/lu/instance/backup_export.c": "described",
+                 "masterd/lu/instance/instance_info.c": "params",
                  "masterd/lu/instance/snapshots.c": "snapshot params",
                  "masterd/lu/parts/lu_instance.c": "copy",
                  "masterd/lu/replace/instance_replace_disks_own.c": "copy"}),

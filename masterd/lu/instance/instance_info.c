@@ -116,7 +116,8 @@ static json_t *pair_info(struct lu *lu, struct sides *sides, const json_t *disk)
 /* What Ganeti has no word for is told only where there is something to tell. */
 static void add_format(json_t *row, const json_t *disk)
 {
-	const char *format = json_str(disk_params(disk), "format", "raw");
+	const json_t *params = disk_params(disk);
+	const char *format = json_str(params, "format", "raw");
 
 	if (strcmp(format, "raw") != 0)
 		json_object_set_new(row, "format", json_string(format));
