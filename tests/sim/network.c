@@ -42,7 +42,8 @@ struct exchange {
 	uint64_t life, to_life;	    /* of the sender, of the node's daemon */
 	char *procedure, *body;
 	size_t len;
-	bool over; /* it has its answer, or is not interested any more */
+	bool over;   /* it has its answer, or is not interested any more */
+	bool served; /* a copy of it is executed, of which the answer is */
 	struct timer timeout;
 	void (*on_reply)(void *arg, const char *text, size_t len,
 			 const struct error *err);
@@ -321,8 +322,11 @@ static void answer_scripted(struct sim_node *n, struct exchange *x)
 	char *refusal = refuse_term(x, &status);
 	unsigned ms = 0;
 
+	if (refusal != NULL && x->served)
+		return free(refusal); /* a connection has one answer */
 	if (refusal != NULL)
 		return send_back(x, refusal, status, 0);
+	x->served = true;
 	note_term(n, x);
 	result = sim_node_answer(n,
 				 &(struct sim_call){.procedure = x->procedure,
