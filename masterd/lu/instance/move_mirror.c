@@ -74,8 +74,10 @@ WAITS int move_mirror_check_linked(struct lu *lu, const char *node,
 
 	if (all == NULL)
 		return -1;
-	for (size_t i = 0; i < json_array_size(disks); i++)
-		if (json_bool(json_array_get(all, i), "is_degraded", false))
+	for (size_t i = 0; i < json_array_size(disks); i++) {
+		const json_t *status = json_array_get(all, i);
+
+		if (json_bool(status, "is_degraded", false))
 			return error_set(
 				err, ERR_EXEC, NULL,
 				"Disk %s on node %s is not connected to the "
@@ -83,6 +85,7 @@ WAITS int move_mirror_check_linked(struct lu *lu, const char *node,
 				"gnt-instance activate-disks connects them",
 				disk_iv_name(json_array_get(disks, i)),
 				lu_node_name(lu, node));
+	}
 	return 0;
 }
 
