@@ -101,16 +101,27 @@ static char *root_of(const char *pid)
 	return NULL;
 }
 
-static bool is_root(const struct vcluster *v, const char *root)
+/* Whether it belongs to one of these nodes.  A power cut takes scripts and
+ * transfers of a node as well; but what runs in our own session, as the shell
+ * that we are called from, is the user's, even with the node's environment. */
+static bool is_swept(const struct vcluster *v, const struct vcluster_node *one,
+		     const char *pid, pid_t number)
 {
+	auto_free char *root = NULL;
+
+	if (one == NULL ? !is_ours(pid) : getsid(number) == getsid(0))
+		return false;
+	root = root_of(pid);
 	for (size_t i = 0; root != NULL && i < v->n; i++)
-		if (strcmp(v->nodes[i].paths->root, root) == 0)
+		if ((one == NULL || one == &v->nodes[i]) &&
+		    strcmp(v->nodes[i].paths->root, root) == 0)
 			return true;
 	return false;
 }
 
 /* Kill each once; how many there were. */
-static size_t sweep_once(const struct vcluster *v)
+static size_t sweep_once(const struct vcluster *v,
+			 const struct vcluster_node *one)
 {
 	DIR *proc = opendir("/proc");
 	size_t n = 0;
@@ -118,15 +129,12 @@ static size_t sweep_once(const struct vcluster *v)
 	if (proc == NULL)
 		return 0;
 	for (struct dirent *e = readdir(proc); e != NULL; e = readdir(proc)) {
-		auto_free char *root = NULL;
 		int64_t pid = 0;
 
 		if (!str_all_digits(e->d_name) ||
 		    !str_to_int64(e->d_name, &pid) || pid == getpid() ||
-		    pid == getppid() || !is_ours(e->d_name))
-			continue;
-		root = root_of(e->d_name);
-		if (!is_root(v, root))
+		    pid == getppid() ||
+		    !is_swept(v, one, e->d_name, (pid_t)pid))
 			continue;
 		kill((pid_t)pid, SIGKILL);
 		n++;
@@ -135,12 +143,13 @@ static size_t sweep_once(const struct vcluster *v)
 	return n;
 }
 
-/* Those that are killed may have started others just before. */
-static void sweep(const struct vcluster *v)
+/* End what belongs to this node, or (NULL) programs of ours of all nodes.
+ * Those that are killed may have started others just before. */
+static void sweep(const struct vcluster *v, const struct vcluster_node *one)
 {
 	int64_t deadline = clock_mono_us() + SWEEP_US;
 
-	while (sweep_once(v) > 0 && clock_mono_us() < deadline)
+	while (sweep_once(v, one) > 0 && clock_mono_us() < deadline)
 		nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
 }
 
@@ -153,6 +162,7 @@ int vcluster_crash(struct vcluster *v, const struct vcluster_node *node,
 	char *words[] = {node->name, NULL};
 	int rc = vcluster_stop(v, words, 1, true, err);
 
+	sweep(v, node);
 	end_guests(node);
 	return rc < 0 ? -1
 		      : fs_remove_tree(path(node->paths, PATH_RUN_DIR), err);
@@ -162,7 +172,7 @@ static int stop_all(struct vcluster *v, struct error *err)
 {
 	int rc = vcluster_stop(v, NULL, 0, true, err);
 
-	sweep(v);
+	sweep(v, NULL);
 	for (size_t i = 0; i < v->n; i++)
 		end_guests(&v->nodes[i]);
 	return rc;

@@ -66,7 +66,14 @@ succeeds "start without a name starts what the node needs" \
 is "$("$BIN/gnt-vcluster" ssh "$VC" node2 sh -c 'echo $GANETI_HOSTNAME')" \
     node2.example.com "ssh is a shell of the node"
 add gone -t sharedfile -s 16m -n node2 >/dev/null 2>&1
+setsid env GANETI_ROOTDIR="$(root node2)" sleep 300 &
+script=$!
+GANETI_ROOTDIR="$(root node2)" sleep 300 &
+mine=$!
 succeeds "the power of a node is cut" "$BIN/gnt-vcluster" crash "$VC" node2
+is "$(alive "$script" && echo there),$(alive "$mine" && echo there)" ",there" \
+    "and ends what it runs, but not what the user runs beside"
+kill "$mine"
 is "$(ls "$(root node2)"/var/run/ganeti/fake-hypervisor 2>/dev/null)" "" "its guests are gone"
 like "$("$BIN/gnt-vcluster" list "$VC")" 'node2.* -  ' "and its daemons"
 succeeds "it is switched on" "$BIN/gnt-vcluster" start "$VC" node2
