@@ -115,10 +115,30 @@ static int await(const struct vcluster *v, const struct vcluster_node *node,
 			 node->name, (int)(BOOT_US / 1000000), v->dir);
 }
 
+/* QEMU does not connect again to a switch that was started anew. */
+static int start_switch(const struct vcluster *v, struct error *err)
+{
+	auto_strv struct strv lost = {0};
+	auto_free char *names = NULL;
+
+	for (size_t i = 0; !vm_switch_runs(v) && i < v->n; i++)
+		if (runs(v, &v->nodes[i]))
+			strv_add(&lost, v->nodes[i].name);
+	if (lost.n == 0)
+		return vm_switch_start(v, err);
+	names = strv_join(&lost, ", ");
+	return error_set(err, ERR_SYSTEM, ECODE_STATE,
+			 "The switch of the nodes has ended, and those that "
+			 "run have no network until their power is cut and "
+			 "they start anew: gnt-vcluster crash for each of %s, "
+			 "then gnt-vcluster start",
+			 names);
+}
+
 static int start(const struct vcluster *v, const struct vcluster_node *node,
 		 struct error *err)
 {
-	if (vm_switch_start(v, err) < 0)
+	if (start_switch(v, err) < 0)
 		return -1;
 	if (!runs(v, node) && vm_qemu_start(v, node, err) < 0)
 		return -1;
@@ -127,7 +147,7 @@ static int start(const struct vcluster *v, const struct vcluster_node *node,
 
 static int start_all(const struct vcluster *v, struct error *err)
 {
-	if (vm_switch_start(v, err) < 0)
+	if (start_switch(v, err) < 0)
 		return -1;
 	for (size_t i = 0; i < v->n; i++)
 		if (!runs(v, &v->nodes[i]) &&

@@ -65,6 +65,9 @@ char *vm_qemu_file(const struct vcluster *v, const struct vcluster_node *node,
 
 /* --- vm_switch.c --- */
 
+/* Whether the switch of the nodes runs. */
+bool vm_switch_runs(const struct vcluster *v);
+
 /* Start the switch unless it runs. */
 int vm_switch_start(const struct vcluster *v, struct error *err);
 int vm_switch_stop(const struct vcluster *v, struct error *err);

@@ -347,15 +347,21 @@ static _Noreturn void become(const struct vcluster *v, int ready)
 	serve(&f);
 }
 
-int vm_switch_start(const struct vcluster *v, struct error *err)
+bool vm_switch_runs(const struct vcluster *v)
 {
 	auto_free char *file = pid_file(v);
+
+	return fs_read_pid(file) != 0;
+}
+
+int vm_switch_start(const struct vcluster *v, struct error *err)
+{
 	char text[ERROR_TEXT_MAX] = "";
 	struct pollfd wait;
 	int ends[2];
 	pid_t pid;
 
-	if (fs_read_pid(file) != 0)
+	if (vm_switch_runs(v))
 		return 0;
 	if (vm_switch_cut(v, err) < 0)
 		return -1;
