@@ -316,7 +316,8 @@ static int run(struct watcher *w)
 				path(w->paths, PATH_WATCHER_LOCK));
 		return 0;
 	}
-	return watch(w);
+	return w->options.group != NULL ? watcher_group(w, w->options.group)
+					: watch(w);
 }
 
 static void open_log(struct watcher *w)
@@ -333,12 +334,13 @@ static void open_log(struct watcher *w)
 
 static int run_all(struct watcher *w)
 {
+	bool whole = w->options.group == NULL;
 	int code;
 
 	open_log(w);
-	if (w->options.group != NULL)
-		return watcher_group(w, w->options.group);
-	w->report = watcher_report_create(path(w->paths, PATH_WATCHER_STATUS));
+	/* A group has a status of its own. */
+	w->report = watcher_report_create(
+		whole ? path(w->paths, PATH_WATCHER_STATUS) : NULL);
 	code = run(w);
 	watcher_report_end(w->report, code);
 	watcher_report_destroy(steal(&w->report));

@@ -52,6 +52,8 @@ m gnt-cluster watcher pause 1h >/dev/null
 succeeds "during a pause it succeeds" m gantry-watcher
 is "$(status_of web1)" ERROR_down "and does nothing"
 like "$(m gnt-cluster watcher status)" "The watcher is paused" "as it says"
+succeeds "so does the part about one group" m gantry-watcher -g "$uuid"
+is "$(status_of web1)" ERROR_down "by itself"
 succeeds "but once" m gantry-watcher --ignore-pause
 is "$(status_of web1)" running "it works all the same"
 m gnt-cluster watcher continue >/dev/null
@@ -59,6 +61,10 @@ lose web1
 succeeds "who has its lock" flock -x \
     "$(root node1)/var/lock/ganeti-watcher.lock" "$BIN/gnt-vcluster" exec "$VC" node1 -- gantry-watcher
 is "$(status_of web1)" ERROR_down "keeps it away"
+succeeds "and the part about one group" flock -x \
+    "$(root node1)/var/lock/ganeti-watcher.lock" \
+    "$BIN/gnt-vcluster" exec "$VC" node1 -- gantry-watcher -g "$uuid"
+is "$(status_of web1)" ERROR_down "as well"
 lock=$(root node1)/var/lock/ganeti-watcher.lock
 rm "$lock"
 mkdir "$lock"
