@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Programs are started with posix_spawnp().  Their output comes through a pipe,
- * which is read to its end. */
+ * which is read to its end; where a program has left others that keep the pipe
+ * open, until DRAIN_MS after its own. */
 #include "cli/remote/run.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "gantry-config.h"
+#include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/mem.h"
 #include "lib/base/str.h"
+
+#define DRAIN_MS 500
+/* So often it is looked whether a program that says nothing has ended. */
+#define LOOK_MS 100
 
 extern char **environ;
 
@@ -73,19 +80,40 @@ pid_t run_start(const char *const *argv, const char *const *env,
 	return start(argv, env, NULL, err);
 }
 
-/* Read all output, so that the program is not blocked; what is beyond the limit
- * is dropped. */
-static char *read_all(int fd)
+/* Whether the program has ended, which is still to be waited for. */
+static bool has_ended(pid_t pid)
 {
-	struct buf text = {0};
-	char chunk[8192];
-	ssize_t n;
+	siginfo_t info = {0};
 
-	while ((n = read(fd, chunk, sizeof(chunk))) != 0) {
-		if (n < 0 && errno != EINTR)
+	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) <
+		       0 ||
+	       info.si_pid != 0;
+}
+
+/* Add what can be read now; what is beyond the limit is dropped.  False: that
+ * was all. */
+static bool read_some(int fd, struct buf *text)
+{
+	char chunk[8192];
+	ssize_t n = read(fd, chunk, sizeof(chunk));
+
+	if (n > 0 && text->len < RUN_OUTPUT_MAX)
+		buf_add(text, chunk, (size_t)n);
+	return n > 0 || (n < 0 && errno == EINTR);
+}
+
+/* Read all output, so that the program is not blocked. */
+static char *read_all(int fd, pid_t pid)
+{
+	struct pollfd ready = {.fd = fd, .events = POLLIN};
+	struct buf text = {0};
+	int64_t deadline_us = INT64_MAX; /* until it has ended */
+
+	while (clock_mono_us() < deadline_us) {
+		if (deadline_us == INT64_MAX && has_ended(pid))
+			deadline_us = clock_mono_us() + DRAIN_MS * 1000;
+		if (poll(&ready, 1, LOOK_MS) > 0 && !read_some(fd, &text))
 			break;
-		if (n > 0 && text.len < RUN_OUTPUT_MAX)
-			buf_add(&text, chunk, (size_t)n);
 	}
 	return text.data == NULL ? xstrdup("") : text.data;
 }
@@ -112,7 +140,7 @@ int run_output(const char *const *argv, const char *const *env,
 		close(ends[0]);
 		return -1;
 	}
-	*ret_output = read_all(ends[0]);
+	*ret_output = read_all(ends[0], pid);
 	close(ends[0]);
 	return run_wait(pid);
 }

@@ -20,8 +20,8 @@ pid_t run_start(const char *const *argv, const char *const *env,
 
 /* Run argv to its end without input, and collect what it prints on stdout and
  * stderr, as it comes (at most RUN_OUTPUT_MAX bytes of it); *ret_output is to
- * be freed.  Its exit status as of run_wait(), -1 when it could not be started.
- */
+ * be freed.  What others print that it leaves running is not waited for.  Its
+ * exit status as of run_wait(), -1 when it could not be started. */
 #define RUN_OUTPUT_MAX (16 * 1024 * 1024)
 int run_output(const char *const *argv, const char *const *env,
 	       char **ret_output, struct error *err);

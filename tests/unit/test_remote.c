@@ -3,11 +3,14 @@
  * instead of SSH in a virtual cluster.  (tests/daemon/ has nodes with SSH
  * servers.) */
 #include <criterion/criterion.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "cli/remote/remote.h"
+#include "cli/remote/run.h"
+#include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/str.h"
 #include "tests/lib/root.h"
@@ -63,6 +66,32 @@ Test(remote, a_session_has_a_terminal_there)
 	remote_session(&virtual, &node, "gnt-console", &command, &here);
 	own = strv_join(&here, " ");
 	cr_expect_str_eq(own, "xl console a b");
+}
+
+/* --- programs --- */
+
+Test(remote, output_ends_with_the_program_not_with_what_it_leaves_running)
+{
+	static const char *const argv[] = {"sh", "-c",
+					   "sleep 30 & echo $!; exit 3", NULL};
+	auto_free char *text = NULL;
+	int64_t begin_us = clock_mono_us();
+
+	cr_expect_eq(run_output(argv, NULL, &text, &err), 3);
+	cr_expect_lt(clock_mono_us() - begin_us, 15 * INT64_C(1000000));
+	cr_assert_gt(atoi(text), 1, "%s", text);
+	kill(atoi(text), SIGKILL);
+}
+
+Test(remote, long_output_is_read_to_its_end)
+{
+	static const char *const argv[] = {
+		"sh", "-c",
+		"head -c 300000 /dev/zero | tr '\\0' x; sleep 1; echo y", NULL};
+	auto_free char *text = NULL;
+
+	cr_expect_eq(run_output(argv, NULL, &text, &err), 0);
+	cr_expect_eq(strlen(text), 300002);
 }
 
 /* --- jobs --- */
