@@ -10,6 +10,7 @@
 
 #include "cli/watcher/watcher_private.h"
 #include "lib/json/json.h"
+#include "lib/model/constants.h"
 #include "lib/model/opcode/opcode.h"
 
 static const char *name_of(const json_t *node)
@@ -29,6 +30,8 @@ static bool answers(const json_t *node)
 	return json_str(node, "bootid", NULL) != NULL;
 }
 
+/* Whoever sets the flag takes the tag away (OP_NODE_SET_PARAMS), so it is set
+ * after that. */
 static void plan_flag(const json_t *node, bool offline, json_t *jobs)
 {
 	const char *name = name_of(node);
@@ -37,15 +40,17 @@ static void plan_flag(const json_t *node, bool offline, json_t *jobs)
 				      name);
 	json_t *set =
 		watcher_op(&op_class_node_set_params, "node_name", name, why);
-	json_t *tag =
-		watcher_op(offline ? &op_class_tags_set : &op_class_tags_del,
-			   "name", name, why);
+	json_t *ops = json_make("[o]", set), *tag;
 
 	json_set_bool(set, "offline", offline);
 	json_set_bool(set, "auto_promote", true);
-	json_set_str(tag, "kind", "node");
-	json_object_set_new(tag, "tags", json_make("[s]", WATCHER_TAG));
-	watcher_jobs_add(jobs, name, json_make("[o, o]", set, tag),
+	if (offline) {
+		tag = watcher_op(&op_class_tags_set, "name", name, why);
+		json_set_str(tag, "kind", "node");
+		json_object_set_new(tag, "tags", json_make("[s]", WATCHER_TAG));
+		json_array_append_new(ops, tag);
+	}
+	watcher_jobs_add(jobs, name, ops,
 			 offline ? "set node %s offline, which does not answer"
 				 : "readmit node %s, which answers again",
 			 name);

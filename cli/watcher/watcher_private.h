@@ -20,10 +20,6 @@
  * it is set offline. */
 #define WATCHER_MISSES 3
 
-/* Set together with a node's offline flag, so that only what the watcher set is
- * set back by it. */
-#define WATCHER_TAG "ganeti:watcher:offline"
-
 struct watcher_options {
 	bool debug, ignore_pause, no_verify_disks, no_wait;
 	const char *group; /* UUID: only the part about this one */

@@ -38,6 +38,9 @@
 #define COMMUNICATION_MAC_PREFIX "52:54:00"
 #define METADATA_ADDRESS "169.254.169.254"
 
+/* A node's tag: the watcher has set it offline, and may set it back. */
+#define WATCHER_TAG "ganeti:watcher:offline"
+
 /* What a node daemon hands to its master daemon: bytes of the replicated log,
  * the same where it brings an answer back, or an order, a JSON list. */
 #define LOG_KIND_PARCEL 'P'

@@ -5,6 +5,7 @@
 
 #include "lib/json/json.h"
 #include "lib/model/config/state.h"
+#include "lib/model/constants.h"
 #include "masterd/config/config.h"
 #include "queue/queue.h"
 #include "tests/sim/fixture.h"
@@ -413,6 +414,41 @@ Test(nodes, readded_node_is_online_again)
 	cr_assert(has(NODE3, "master_candidate"));
 	expect(node_add("node1.example.com", s.nodes[0].address, true),
 	       "master node");
+}
+
+static void tag_as_watcher(void)
+{
+	expect(json_make("{s:s, s:s, s:s, s:[s, s]}", "OP_ID", "OP_TAGS_SET",
+			 "kind", "node", "name", NODE3, "tags", WATCHER_TAG,
+			 "rack:1"),
+	       "success");
+	cr_assert(
+		json_array_has_str(json_get(node(NODE3), "tags"), WATCHER_TAG));
+}
+
+static void expect_untagged(const char *why)
+{
+	const json_t *tags = json_get(node(NODE3), "tags");
+
+	cr_expect_not(json_array_has_str(tags, WATCHER_TAG), "%s", why);
+	cr_expect(json_array_has_str(tags, "rack:1"), "%s", why);
+}
+
+/* Else the watcher would set online what somebody else has set offline. */
+Test(nodes, who_says_whether_a_node_is_offline_takes_the_watchers_tag_away)
+{
+	expect(modify(NODE3, "offline", true), "success");
+	tag_as_watcher();
+	expect(modify(NODE3, "offline", true), "success");
+	cr_expect(has(NODE3, "offline"));
+	expect_untagged("offline once more");
+	tag_as_watcher();
+	expect(modify(NODE3, "offline", false), "success");
+	expect_untagged("online");
+	expect(modify(NODE3, "offline", true), "success");
+	tag_as_watcher();
+	expect(node_add(NODE3, s.nodes[2].address, true), "success");
+	expect_untagged("readded");
 }
 
 Test(nodes, node_with_instances_is_not_removed)

@@ -186,6 +186,7 @@ static json_t *old_node(struct lu *lu, struct error *err)
 	node_set_drained(node, false);
 	node_set_powered(node, true);
 	node_set_master_candidate(node, false);
+	node_state_drop_watcher_tag(node);
 	return node;
 }
 

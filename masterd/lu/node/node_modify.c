@@ -261,6 +261,8 @@ static int set_parameters(struct lu *lu, struct error *err)
 		node_set_master_capable(n->changed, op->master_capable);
 	if (op->vm_capable >= 0)
 		node_set_vm_capable(n->changed, op->vm_capable);
+	if (op->offline >= 0)
+		node_state_drop_watcher_tag(n->changed);
 	if (set_secondary_ip(lu, err) < 0 ||
 	    node_change_ndparams(n->changed, op->ndparams, err) < 0 ||
 	    state_set_hv(n->changed, op->hv_state, err) < 0)

@@ -120,6 +120,21 @@ int node_check_homing(const struct config *c, const char *primary_ip,
 			 "have one; give it with --secondary-ip");
 }
 
+void node_state_drop_watcher_tag(json_t *node)
+{
+	const json_t *tags = node_tags(node);
+	json_t *left, *tag;
+	size_t i;
+
+	if (!json_array_has_str(tags, WATCHER_TAG))
+		return;
+	left = json_array();
+	json_array_foreach (tags, i, tag)
+		if (!str_eq(json_string_value(tag), WATCHER_TAG))
+			json_array_append(left, tag);
+	object_set_tags(node, left);
+}
+
 int node_check_version(struct lu *lu, const json_t *node, struct error *err)
 {
 	auto_json json_t *version =

@@ -25,6 +25,10 @@ int node_check_secondary(const struct config *c, const char *node_uuid,
 int node_check_homing(const struct config *c, const char *primary_ip,
 		      const char *secondary_ip, struct error *err);
 
+/* Take the watcher's tag away from a node that is being edited: somebody says
+ * whether it is offline, so the watcher does not change that by itself. */
+void node_state_drop_watcher_tag(json_t *node);
+
 /* Call `version` and compare; `node` needs a name and a primary_ip. */
 WAITS int node_check_version(struct lu *lu, const json_t *node,
 			     struct error *err);
