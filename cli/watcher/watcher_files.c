@@ -18,6 +18,8 @@
 
 #define FILE_BYTES_MAX (64 * 1024 * 1024)
 #define FILE_MODE 0644
+#define LOCK_SUFFIX ".lock"
+#define LOCK_MODE 0600
 /* The others write it in milliseconds. */
 #define LOCK_POLLS 500
 #define LOCK_POLL_NS (20 * 1000 * 1000)
@@ -96,12 +98,14 @@ static int merge(const struct watcher *w, struct error *err)
 	return write_lines(path(w->paths, PATH_INSTANCE_STATUS), &lines, err);
 }
 
-/* All groups write the one file of all. */
+/* All groups write the one file of all.  Whoever may read it could lock it, so
+ * the lock is on a file beside it, which is the watcher's alone. */
 static int lock_merged(const struct watcher *w, struct error *err)
 {
-	const char *file = path(w->paths, PATH_INSTANCE_STATUS);
+	auto_free char *file =
+		xprintf("%s" LOCK_SUFFIX, path(w->paths, PATH_INSTANCE_STATUS));
 	int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
-		      FILE_MODE);
+		      LOCK_MODE);
 
 	if (fd < 0)
 		return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
@@ -116,15 +120,23 @@ static int lock_merged(const struct watcher *w, struct error *err)
 			 "Somebody keeps the lock of %s", file);
 }
 
-int watcher_write_status(const struct watcher *w, const char *uuid,
-			 const json_t *instances, struct error *err)
+static int write_merged(const struct watcher *w, struct error *err)
+{
+	auto_close int fd = lock_merged(w, err);
+
+	return fd < 0 ? -1 : merge(w, err);
+}
+
+void watcher_write_status(const struct watcher *w, const char *uuid,
+			  const json_t *instances)
 {
 	auto_free char *own =
 		watcher_group_file(w->paths, uuid, "instance-status");
-	auto_close int fd = -1;
+	struct error err;
 
-	if (write_own(own, instances, err) < 0)
-		return -1;
-	fd = lock_merged(w, err);
-	return fd < 0 ? -1 : merge(w, err);
+	if (write_own(own, instances, &err) < 0 || write_merged(w, &err) < 0)
+		watcher_did_not(w->report,
+				"The states of instances are not written for "
+				"others: %s",
+				err.text);
 }

@@ -308,9 +308,10 @@ static int work(struct watcher_group *g, struct error *err)
 {
 	auto_json json_t *started = json_object();
 
-	if (look(g, err) < 0 ||
-	    watcher_write_status(g->w, g->uuid, g->view.instances, err) < 0 ||
-	    check_nodes(g, err) < 0 || check_instances(g, started, err) < 0 ||
+	if (look(g, err) < 0)
+		return -1;
+	watcher_write_status(g->w, g->uuid, g->view.instances);
+	if (check_nodes(g, err) < 0 || check_instances(g, started, err) < 0 ||
 	    check_disks(g, started, err) < 0)
 		return -1;
 	if (!g->w->options.no_verify_disks && watcher_has_volumes(&g->view) &&

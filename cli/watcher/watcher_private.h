@@ -195,10 +195,11 @@ int watcher_node(struct watcher *w, bool is_master);
  * exit code (watcher_group.c). */
 int watcher_group(struct watcher *w, const char *uuid);
 
-/* The instance-status file of the group, and of all groups from those of each
- * (watcher_files.c). */
-int watcher_write_status(const struct watcher *w, const char *uuid,
-			 const json_t *instances, struct error *err);
+/* Write the instance-status file of the group, and of all groups from those of
+ * each (watcher_files.c).  Sites read them, not the watcher: where that fails
+ * it is told, and the run goes on. */
+void watcher_write_status(const struct watcher *w, const char *uuid,
+			  const json_t *instances);
 
 /* A failure of the whole run: tell it; 0 where it is no fault (the queue is
  * drained, for example), else 1. */

@@ -46,6 +46,22 @@ m gantry-watcher
 unlike "$(cat "$data/watcher.$uuid.data")" restart_count \
     "until the instance is seen running"
 
+# The file of all.
+lose web1
+states=$(root node1)/var/run/ganeti/instance-status
+succeeds "who locks a file that everybody reads" flock -x "$states" \
+    "$BIN/gnt-vcluster" exec "$VC" node1 -- gantry-watcher
+is "$(status_of web1)" running "does not keep it away"
+lose web1
+rm "$states"
+mkdir "$states"
+succeeds "a list of states that cannot be written" m gantry-watcher
+like "$(m gnt-cluster watcher status)" "not written for others: .*directory" \
+    "is told"
+is "$(status_of web1)" running "and the rest is done"
+rmdir "$states"
+m gantry-watcher
+
 # Somebody works on it, or wants it to stay away.
 lose web1
 m gnt-cluster watcher pause 1h >/dev/null
