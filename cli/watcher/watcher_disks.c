@@ -35,6 +35,25 @@ static void plan_activation(const char *name, bool low, json_t *jobs)
 			 "activate the disks of instance %s", name);
 }
 
+/* Why the disks of this instance cannot be activated; NULL: they can. */
+static const char *hindrance(const struct watcher_view *v, const json_t *inst)
+{
+	const char *status = json_str(inst, "status", "");
+	const json_t *snodes = json_get(inst, "snodes");
+	size_t i;
+	json_t *name;
+
+	if (strcmp(status, "ERROR_nodedown") == 0)
+		return "its node does not answer";
+	if (strcmp(status, "ERROR_nodeoffline") == 0)
+		return "its node is offline";
+	json_array_foreach (snodes, i, name)
+		if (json_bool(find(v->nodes, json_string_value(name)),
+			      "offline", false))
+			return "its secondary node is offline";
+	return json_str(v->busy, json_str(inst, "name", ""), NULL);
+}
+
 /* --- after a reboot of the secondary node --- */
 
 static bool is_rebooted(const struct watcher_state *s, const json_t *node)
@@ -63,18 +82,19 @@ static void plan_mirrors(struct watcher_report *r, const struct watcher_view *v,
 
 	json_array_foreach (v->instances, i, inst) {
 		const char *name = json_str(inst, "name", "");
-		const char *busy = json_str(v->busy, name, NULL);
+		const char *why;
 
 		if (!is_concerned(inst, node, started))
 			continue;
-		if (busy != NULL)
+		why = hindrance(v, inst);
+		if (why == NULL)
+			plan_activation(name, false, jobs);
+		else
 			watcher_did_not(r,
 					"The disks of instance %s are not "
 					"activated after the reboot of node "
 					"%s: %s",
-					name, node, busy);
-		else
-			plan_activation(name, false, jobs);
+					name, node, why);
 	}
 }
 
@@ -96,43 +116,15 @@ void watcher_plan_disks(struct watcher_report *r, struct watcher_state *s,
 	}
 }
 
-static bool is_activated(const json_t *jobs, const char *name)
-{
-	json_t *job;
-	size_t i;
-
-	json_array_foreach (jobs, i, job)
-		if (str_eq(json_str(job, "about", ""), name))
-			return watcher_job_is_good(job);
-	return false;
-}
-
-static bool is_settled(const struct watcher_view *v, const char *node,
-		       const json_t *started, const json_t *jobs)
-{
-	json_t *inst;
-	size_t i;
-
-	json_array_foreach (v->instances, i, inst)
-		if (is_concerned(inst, node, started) &&
-		    !is_activated(jobs, json_str(inst, "name", "")))
-			return false;
-	return true;
-}
-
-void watcher_settle_disks(struct watcher_state *s, const struct watcher_view *v,
-			  const json_t *started, const json_t *jobs)
+void watcher_settle_disks(struct watcher_state *s, const struct watcher_view *v)
 {
 	json_t *node;
 	size_t i;
 
-	json_array_foreach (v->nodes, i, node) {
-		const char *name = json_str(node, "name", "");
-
-		if (is_rebooted(s, node) && is_settled(v, name, started, jobs))
-			watcher_state_set_boot(s, name,
+	json_array_foreach (v->nodes, i, node)
+		if (is_rebooted(s, node))
+			watcher_state_set_boot(s, json_str(node, "name", ""),
 					       json_str(node, "bootid", ""));
-	}
 }
 
 /* --- verified --- */
@@ -157,25 +149,6 @@ bool watcher_has_volumes(const struct watcher_view *v)
 			return true;
 	}
 	return false;
-}
-
-/* Why the disks of this instance cannot be activated; NULL: they can. */
-static const char *hindrance(const struct watcher_view *v, const json_t *inst)
-{
-	const char *status = json_str(inst, "status", "");
-	const json_t *snodes = json_get(inst, "snodes");
-	size_t i;
-	json_t *name;
-
-	if (strcmp(status, "ERROR_nodedown") == 0)
-		return "its node does not answer";
-	if (strcmp(status, "ERROR_nodeoffline") == 0)
-		return "its node is offline";
-	json_array_foreach (snodes, i, name)
-		if (json_bool(find(v->nodes, json_string_value(name)),
-			      "offline", false))
-			return "its secondary node is offline";
-	return json_str(v->busy, json_str(inst, "name", ""), NULL);
 }
 
 static void tell_missing(struct watcher_report *r, const json_t *missing)

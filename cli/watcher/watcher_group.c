@@ -263,7 +263,7 @@ static int check_disks(struct watcher_group *g, const json_t *started,
 	watcher_plan_disks(g->w->report, g->state, &g->view, started, jobs);
 	if (watcher_jobs_run(g->w, jobs, err) < 0)
 		return -1;
-	watcher_settle_disks(g->state, &g->view, started, jobs);
+	watcher_settle_disks(g->state, &g->view);
 	return 0;
 }
 

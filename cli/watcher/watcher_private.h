@@ -144,10 +144,10 @@ void watcher_settle_instances(struct watcher_state *s, const json_t *jobs,
 void watcher_plan_disks(struct watcher_report *r, struct watcher_state *s,
 			const struct watcher_view *v, const json_t *started,
 			json_t *jobs);
-/* After these jobs: a reboot is remembered, and so dealt with, when all that it
- * concerns have their disks; else the next run tries again. */
-void watcher_settle_disks(struct watcher_state *s, const struct watcher_view *v,
-			  const json_t *started, const json_t *jobs);
+/* After these jobs, however they have ended: the reboots are remembered.  What
+ * is not active now is found by OP_GROUP_VERIFY_DISKS, instance by instance. */
+void watcher_settle_disks(struct watcher_state *s,
+			  const struct watcher_view *v);
 /* The result of OP_GROUP_VERIFY_DISKS: jobs for what is not active. */
 void watcher_plan_verified(struct watcher_report *r,
 			   const struct watcher_view *v, const json_t *result,

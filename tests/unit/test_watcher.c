@@ -215,7 +215,7 @@ static void plan_disks_to(const char *status, json_t *instances, json_t *nodes,
 	watcher_plan_disks(report, state, &v, started, jobs);
 	json_array_foreach (jobs, i, job)
 		json_set_str(job, "status", status);
-	watcher_settle_disks(state, &v, started, jobs);
+	watcher_settle_disks(state, &v);
 	json_decref(instances);
 	json_decref(nodes);
 	json_decref(busy);
@@ -248,25 +248,34 @@ Test(watcher, mirrors_on_a_rebooted_node_are_activated_once)
 	expect("");
 }
 
-static void after_reboot(const char *status, json_t *busy)
+/* Else one mirror that cannot be made whole would have the others activated in
+ * each run; what is not active is found when disks are verified. */
+Test(watcher, a_reboot_is_dealt_with_once)
 {
-	plan_disks_to(status,
-		      json_make("[o, o]", inst("web1", "running"),
-				inst("web2", "running")),
-		      json_make("[o]", node("node2", "b")), busy,
-		      json_object());
+	json_t *busy = json_make("{s:s}", "web2", "job 9 works");
+
+	for (int run = 0; run < 2; run++)
+		plan_disks_to("error",
+			      json_make("[o, o, o]", inst("web1", "running"),
+					inst("web2", "running"),
+					inst("web3", "ERROR_nodeoffline")),
+			      json_make("[o]", node("node2", "b")),
+			      json_ref(busy), json_object());
+	json_decref(busy);
+	expect("");
 }
 
-Test(watcher, a_reboot_is_remembered_until_all_have_their_disks)
+Test(watcher, after_a_reboot_only_what_can_be_active_is_activated)
 {
-	after_reboot("success", json_make("{s:s}", "web2", "job 9 works"));
+	plan_disks_to("success",
+		      json_make("[o, o, o]", inst("web1", "running"),
+				inst("web2", "running"),
+				inst("web3", "ERROR_nodeoffline")),
+		      json_make("[o]", node("node2", "b")),
+		      json_make("{s:s}", "web2", "job 9 works"), json_object());
 	expect("web1");
-	after_reboot("error", json_object());
-	expect("web1 web2");
-	after_reboot("success", json_object());
-	expect("web1 web2");
-	after_reboot("success", json_object());
-	expect("");
+	cr_assert(noted("of node node2: job 9 works"));
+	cr_assert(noted("of node node2: its node is offline"));
 }
 
 Test(watcher, an_instance_that_was_started_has_its_disks)
