@@ -121,32 +121,25 @@ static void plan_offline(struct watcher_report *r, struct watcher_state *s,
 
 /* --- back --- */
 
+/* One that it set offline itself.  Others are not asked whether they answer:
+ * that takes time where they do not, and changes nothing. */
 static void plan_back(struct watcher_report *r, const json_t *node,
 		      const struct watcher_policy *policy,
 		      const struct watcher_probe *probe, json_t *jobs)
 {
 	const char *name = name_of(node);
-	bool ours = json_array_has_str(json_get(node, "tags"), WATCHER_TAG);
 
-	if (!json_bool(node, "powered", true) ||
-	    !probe->noded(probe->arg, node)) {
-		if (ours)
-			watcher_did_not(r, "Node %s is still silent", name);
-	} else if (!ours) {
+	if (!policy->readmit)
 		watcher_did_not(r,
-				"Node %s is offline and answers; it stays so, "
-				"as it was not the watcher that set it offline "
-				"(gnt-node modify --offline=no)",
+				"Node %s is offline since it did not answer, "
+				"and stays so: auto_readmit is off (gnt-node "
+				"modify --offline=no)",
 				name);
-	} else if (!policy->readmit) {
-		watcher_did_not(r,
-				"Node %s answers again, and stays offline: "
-				"auto_readmit is off (gnt-node modify "
-				"--offline=no)",
-				name);
-	} else {
+	else if (!json_bool(node, "powered", true) ||
+		 !probe->noded(probe->arg, node))
+		watcher_did_not(r, "Node %s is still silent", name);
+	else
 		plan_flag(node, false, jobs);
-	}
 }
 
 void watcher_plan_nodes(struct watcher_report *r, struct watcher_state *s,
@@ -159,6 +152,7 @@ void watcher_plan_nodes(struct watcher_report *r, struct watcher_state *s,
 
 	plan_offline(r, s, v, policy, probe, jobs);
 	json_array_foreach (v->nodes, i, node)
-		if (json_bool(node, "offline", false))
+		if (json_bool(node, "offline", false) &&
+		    json_array_has_str(json_get(node, "tags"), WATCHER_TAG))
 			plan_back(r, node, policy, probe, jobs);
 }

@@ -54,7 +54,7 @@ m gnt-instance shutdown web1 >/dev/null
 m gnt-node modify -O yes node3 >/dev/null
 m gantry-watcher
 is "$(role)" O "what an admin set offline stays so"
-like "$(status)" "it was not the watcher that set it offline" "as is told"
+unlike "$(status)" "Node node3.*(offline|silent)" "and is no news"
 m gnt-node modify -f -O no node3 >/dev/null
 m gnt-instance startup web1 >/dev/null
 

@@ -328,6 +328,7 @@ Test(watcher, external_storage_has_no_volumes_to_verify)
 /* --- nodes --- */
 
 static bool ssh_answers, noded_answers;
+static int noded_asked;
 
 static bool fake_ssh(void *arg, const json_t *n)
 {
@@ -338,6 +339,7 @@ static bool fake_ssh(void *arg, const json_t *n)
 static bool fake_noded(void *arg, const json_t *n)
 {
 	(void)arg, (void)n;
+	noded_asked++;
 	return noded_answers;
 }
 
@@ -440,9 +442,11 @@ Test(watcher, a_node_that_it_set_offline_comes_back_where_allowed)
 	expect("");
 	cr_assert(noted("node2 is still silent"));
 	noded_answers = true;
+	noded_asked = 0;
 	plan_nodes(left(true), false, false);
 	expect("");
 	cr_assert(noted("auto_readmit is off"));
+	cr_assert_eq(noded_asked, 0, "nobody wants to know");
 	plan_nodes(left(true), false, true);
 	expect("node2");
 	ops = json_get(json_array_get(jobs, 0), "ops");
@@ -450,12 +454,13 @@ Test(watcher, a_node_that_it_set_offline_comes_back_where_allowed)
 	cr_assert_eq(json_array_size(ops), 1, "which takes the tag away");
 }
 
-Test(watcher, what_an_admin_set_offline_stays_so)
+Test(watcher, what_an_admin_set_offline_stays_so_and_is_not_asked)
 {
 	noded_answers = true;
 	plan_nodes(left(false), true, true);
 	expect("");
-	cr_assert(noted("it was not the watcher"));
+	cr_assert(!noted("node2"));
+	cr_assert_eq(noded_asked, 0);
 }
 
 /* --- the state file --- */
