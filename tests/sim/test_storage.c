@@ -294,6 +294,31 @@ static json_t *op_sizes(void)
 			 "OP_CLUSTER_REPAIR_DISK_SIZES", "instances", "web1");
 }
 
+/* The first of the volumes below a mirror. */
+static json_t *data_volume(json_t *disk)
+{
+	return json_array_get(json_object_get(disk, "children"), 0);
+}
+
+Test(storage, a_data_volume_is_never_smaller_than_its_mirror)
+{
+	struct config *c = s.master->config;
+	auto_free char *result = NULL, *again = NULL;
+	auto_json json_t *disks = NULL;
+	json_t *smaller;
+
+	make_mirrored();
+	disks = config_instance_disks(c,
+				      config_find(c, CONFIG_INSTANCE, "web1"));
+	smaller = json_deep_copy(json_array_get(disks, 0));
+	json_set_int(data_volume(smaller), "size", 32);
+	config_put(c, CONFIG_DISK, smaller);
+	result = result_of(op_sizes());
+	cr_expect_str_eq(result, "[[\"web1\",0,\"size\",64]]");
+	again = result_of(op_sizes());
+	cr_expect_str_eq(again, "[]");
+}
+
 static int64_t spindles_of(const char *name)
 {
 	auto_json json_t *disks = config_instance_disks(

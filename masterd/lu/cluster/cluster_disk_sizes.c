@@ -64,19 +64,21 @@ static int sizes_expand(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* The data volume of a mirror must be at least as large. */
-static void fit_children(json_t *disk, int64_t size)
+/* The data volume of a mirror must be at least as large; whether it was not. */
+static bool fit_children(json_t *disk)
 {
 	const json_t *children = disk_children(disk);
+	int64_t size = disk_size_mib(disk);
 	json_t *first;
 
 	if (!template_is_pair(disk_dev_type(disk)) ||
 	    disk_size_mib_or(json_array_get(children, 0), size) >= size)
-		return;
+		return false;
 	first = config_edit(json_array_get(children, 0));
 	disk_set_size_mib(first, size);
 	disk_set_children(disk, json_copy(json_unconst(children)));
 	json_array_set_new(disk_own_children(disk), 0, first);
+	return true;
 }
 
 static void add_change(struct lu *lu, const json_t *inst, size_t i,
@@ -92,14 +94,14 @@ static bool correct_size(struct lu *lu, const json_t *inst, size_t i,
 {
 	int64_t recorded = disk_size_mib(disk);
 
-	if (size == recorded)
-		return false;
-	lu_info(lu,
-		"Disk %zu of instance %s has mismatched size, correcting: "
-		"recorded %jd, actual %jd",
-		i, inst_name(inst), (intmax_t)recorded, (intmax_t)size);
+	if (size != recorded)
+		lu_info(lu,
+			"Disk %zu of instance %s has mismatched size, "
+			"correcting: recorded %jd, actual %jd",
+			i, inst_name(inst), (intmax_t)recorded, (intmax_t)size);
 	disk_set_size_mib(disk, size);
-	fit_children(disk, size);
+	if (!fit_children(disk) && size == recorded)
+		return false;
 	add_change(lu, inst, i, "size", size);
 	return true;
 }
