@@ -263,9 +263,10 @@ static int watch_master(struct watcher *w, struct error *err)
 	w->luxi = luxi_connect(path(w->paths, PATH_QUERY_SOCKET), err);
 	if (w->luxi == NULL)
 		return error_wrap(err, "The master daemon does not answer");
-	code = archive(w, err) < 0 || watcher_volumes(w, err) < 0
-		       ? -1
-		       : watch_groups(w, err);
+	code = archive(w, err) < 0 ? -1 : watch_groups(w, err);
+	/* Last: instances do not wait for it. */
+	if (code >= 0 && watcher_volumes(w, err) < 0)
+		code = -1;
 	luxi_close(steal(&w->luxi));
 	return code;
 }

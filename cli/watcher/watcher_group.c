@@ -155,19 +155,11 @@ static json_t *find_busy(struct watcher *w, struct error *err)
 {
 	static const struct field lock_fields[] = {
 		{"name", NULL}, {"mode", NULL}, {"owner", NULL}};
-	static const struct field job_fields[] = {{"id", NULL},
-						  {"summary", NULL}};
 	auto_json json_t *jobs = NULL, *locks = NULL;
 	json_t *busy, *row;
 	size_t i;
 
-	jobs = query(w, "job", job_fields, ARRAY_SIZE(job_fields),
-		     json_make("[s, [s, s, s], [s, s, s], [s, s, s], [s, s, "
-			       "s]]",
-			       "|", "=", "status", "queued", "=", "status",
-			       "waiting", "=", "status", "running", "=",
-			       "status", "canceling"),
-		     err);
+	jobs = watcher_jobs_live(w, err);
 	if (jobs == NULL)
 		return NULL;
 	locks = query(w, "lock", lock_fields, ARRAY_SIZE(lock_fields),

@@ -118,6 +118,9 @@ void watcher_jobs_add(json_t *jobs, const char *about, json_t *ops STEALS,
 struct op_class;
 json_t *watcher_op(const struct op_class *class, const char *key,
 		   const char *value, const char *why);
+/* The jobs that have not ended, to be freed: [{"id", "summary": [of each
+ * opcode, ...]}, ...].  NULL with err. */
+json_t *watcher_jobs_live(struct watcher *w, struct error *err);
 /* Submit all, wait for their ends at most so long as the constant says, and
  * note in each what came of it. */
 int watcher_jobs_run(struct watcher *w, json_t *jobs, struct error *err);

@@ -8,6 +8,9 @@
 #include "lib/model/opcode/opcode.h"
 
 #define LOW_PRIORITY 10
+/* So long it waits for the locks of nodes; the next run tries again. */
+#define LOCK_S 60
+#define SUMMARY "CLUSTER_REPAIR_VOLUMES"
 
 /* The first run only looks. */
 static json_t *question(const json_t *known)
@@ -16,6 +19,7 @@ static json_t *question(const json_t *known)
 				NULL, "Looking at the volume groups");
 
 	json_set_int(op, "priority", LOW_PRIORITY);
+	json_set_int(op, "lock_timeout", LOCK_S);
 	if (known == NULL)
 		json_set_bool(op, "repair", false);
 	else
@@ -50,6 +54,26 @@ void watcher_note_volumes(struct watcher_report *r, const json_t *result)
 	tell(r, result);
 }
 
+/* One that waits would find the same as a second one. */
+static int is_under_way(struct watcher *w, bool *ret, struct error *err)
+{
+	auto_json json_t *live = watcher_jobs_live(w, err);
+	json_t *job;
+	size_t i;
+
+	*ret = false;
+	json_array_foreach (live, i, job) {
+		if (!json_array_has_str(json_get(job, "summary"), SUMMARY))
+			continue;
+		*ret = true;
+		watcher_did_not(w->report,
+				"The volume groups are not looked at: job %jd "
+				"does so",
+				(intmax_t)json_int(job, "id", 0));
+	}
+	return live == NULL ? -1 : 0;
+}
+
 int watcher_volumes(struct watcher *w, struct error *err)
 {
 	auto_json json_t *info =
@@ -57,6 +81,7 @@ int watcher_volumes(struct watcher *w, struct error *err)
 	auto_json json_t *jobs = json_array(), *result = NULL, *archived = NULL;
 	const json_t *job;
 	struct error ignored;
+	bool under_way;
 
 	if (info == NULL)
 		return -1;
@@ -64,6 +89,10 @@ int watcher_volumes(struct watcher *w, struct error *err)
 		watcher_report_set(w->report, "inconsistent", json_null());
 		return 0;
 	}
+	if (is_under_way(w, &under_way, err) < 0)
+		return -1;
+	if (under_way)
+		return 0;
 	watcher_jobs_add(jobs, "",
 			 json_make("[o]", question(watcher_report_list(
 						  w->report, "inconsistent"))),

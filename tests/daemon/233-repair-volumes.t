@@ -42,6 +42,19 @@ like "$(status)" "repairs volumes and mirrors" "what breaks is repaired"
 until_true 30 test -s "$(root node2)/usr/sbin/did"
 is "$(did)" "--removemissing xenvg" "by a job"
 like "$(cat "$(root node1)"/var/log/ganeti/*.log)" 'storage-repair node=node2.example.com lost=.*xenvg' "with a line for monitoring"
+# A job that has waited for a node since the run before.
+queued() { m gnt-job list --no-headers -o status,summary | grep -Ec "^(queued|waiting|running) .*$1"; }
+delays() { [ "$(queued TEST_DELAY)" = 1 ]; }
+m gnt-debug delay -n node2.example.com --no-master --submit 10 >/dev/null
+until_true 30 delays
+m gnt-cluster repair-volumes >/dev/null &
+first=$!
+waits() { [ "$(queued REPAIR_VOLUMES)" = 1 ]; }
+until_true 30 waits
+succeeds "while one waits for a node" m gantry-watcher
+is "$(queued REPAIR_VOLUMES)" 1 "there is no second one"
+like "$(status)" "not looked at: job [0-9]+ does so" "as is told"
+wait "$first"
 group node1 wz-pn-
 group node2 wz-pn-
 succeeds "of two broken nodes" m gnt-cluster repair-volumes

@@ -7,6 +7,7 @@
 #include "lib/json/json.h"
 #include "masterd/config/config.h"
 #include "queue/jobs/job.h"
+#include "queue/locks/locks.h"
 #include "queue/queue.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"
@@ -266,6 +267,37 @@ Test(storage, the_only_copy_is_never_given_up)
 			      "Volume xenvg/nobodys of nobody on node " NODE2
 			      " has no other copy"),
 		0);
+	lose(1, NULL);
+}
+
+static void on_granted(struct lock_request *r)
+{
+	(void)r;
+}
+
+/* A job may hold an instance for days. */
+Test(storage, who_works_on_an_instance_does_not_hold_up_the_look)
+{
+	const struct lock_want want = {
+		.level = LOCK_INSTANCE, .name = "web1", .exclusive = true};
+	struct lock_request r = {.wants = &want,
+				 .n_wants = 1,
+				 .owner = 77,
+				 .granted = on_granted};
+	struct error err;
+
+	make_mirrored();
+	s.nodes[1].faulty_disks = true;
+	cr_assert_eq(locks_request(s.master->locks, &r, &err), 0);
+	lose(1, "[\"web10_data\"]");
+	cr_expect_eq(repairs_after(op_self_repair(NULL),
+				   "instance web1, which somebody works on"),
+		     0, "what it lost may be no loss any more");
+	lose(1, "[]");
+	cr_expect_eq(repairs_after(op_self_repair(NULL), "success"), 1);
+	locks_release(s.master->locks, &r);
+	lose(1, "[\"web10_data\"]");
+	cr_expect_eq(repairs_after(op_self_repair(NULL), "success"), 1);
 	lose(1, NULL);
 }
 

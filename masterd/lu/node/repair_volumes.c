@@ -27,11 +27,22 @@ static struct repair *repair_of(struct lu *lu)
 	return container_of(lu, struct repair, lu);
 }
 
+/* Instances that others work on are left out: a job may take days.  What they
+ * have lost is not decided then. */
 static int repair_expand(struct lu *lu, struct error *err)
 {
+	const char *uuid;
+	unsigned n = 0;
+	json_t *inst;
+
 	(void)err;
 	lu_want_all(lu, LOCK_NODE, false);
-	lu_want_all(lu, LOCK_INSTANCE, false);
+	json_object_foreach (
+		json_unconst(config_all(lu->m->config, CONFIG_INSTANCE)), uuid,
+		inst)
+		if (!inst_forthcoming(inst))
+			lu_want_free(lu, LOCK_INSTANCE, inst_name(inst), false,
+				     ++n);
 	return 0;
 }
 
@@ -145,6 +156,34 @@ static json_t *owners(struct lu *lu, const char *node)
 	return json_ref(volumes_member(all, node, json_object()));
 }
 
+/* -1 with err unless the volume of this owner (NULL: nobody) has another copy
+ * in use. */
+static int check_copy(struct lu *lu, const char *node, const char *volume,
+		      const char *owner, struct error *err)
+{
+	const struct config *c = lu->m->config;
+	const json_t *inst =
+		owner == NULL ? NULL : config_find(c, CONFIG_INSTANCE, owner);
+
+	if (inst != NULL && !lu_has(lu, LOCK_INSTANCE, owner))
+		return error_set(err, ERR_EXEC, NULL,
+				 "Volume %s on node %s is of instance %s, "
+				 "which somebody works on; nothing is done",
+				 volume, config_name(c, CONFIG_NODE, node),
+				 owner);
+	/* Mirrors that are down may be old on the other side. */
+	if (inst != NULL && inst_disks_active(inst) &&
+	    template_is_pair(config_instance_template(c, inst)))
+		return 0;
+	return error_set(err, ERR_EXEC, NULL,
+			 "Volume %s of %s%s on node %s has no other copy in "
+			 "use, and its physical volume may come back; nothing "
+			 "is done. gnt-node repair-storage gives it up",
+			 volume, owner == NULL ? "nobody" : "instance ",
+			 owner == NULL ? "" : owner,
+			 config_name(c, CONFIG_NODE, node));
+}
+
 /* The mirrors that have lost a side.  -1 with err when data have no other
  * copy. */
 static int find_affected(struct lu *lu, const char *node, struct strv *ret,
@@ -162,30 +201,10 @@ static int find_affected(struct lu *lu, const char *node, struct strv *ret,
 				xprintf("%s/%s", group,
 					json_string_value(volume) ?: "");
 			const char *owner = json_str(own, name, NULL);
-			const json_t *inst =
-				owner == NULL
-					? NULL
-					: config_find(lu->m->config,
-						      CONFIG_INSTANCE, owner);
 
-			/* Mirrors that are down may be old on the other side.
-			 */
-			if (inst != NULL && inst_disks_active(inst) &&
-			    template_is_pair(config_instance_template(
-				    lu->m->config, inst))) {
-				strv_add_unique(ret, owner);
-				continue;
-			}
-			return error_set(
-				err, ERR_EXEC, NULL,
-				"Volume %s of %s%s on node %s has no other "
-				"copy in use, and its physical volume may come "
-				"back; "
-				"nothing is done. gnt-node repair-storage "
-				"gives it up",
-				name, owner == NULL ? "nobody" : "instance ",
-				owner == NULL ? "" : owner,
-				config_name(lu->m->config, CONFIG_NODE, node));
+			if (check_copy(lu, node, name, owner, err) < 0)
+				return -1;
+			strv_add_unique(ret, owner);
 		}
 	return 0;
 }
