@@ -20,22 +20,32 @@
 
 /* --- daemons --- */
 
+/* What counts is whether it runs then: somebody else may have started it
+ * meanwhile, and systemd skips a start, without a failure, where a condition of
+ * the unit is not met. */
 static int ensure(struct watcher *w, enum bootstrap_daemon which,
 		  const char *name, const char *bind)
 {
 	struct error err;
+	int rc;
 
 	if (bootstrap_pid(w->paths, which) != 0)
 		return 0;
-	if (bootstrap_start(w->paths, which, bind, &err) == 0) {
-		watcher_did(w->report, "Started %s, which did not run", name);
-		return 0;
+	rc = bootstrap_start(w->paths, which, bind, &err);
+	if (bootstrap_pid(w->paths, which) == 0) {
+		if (rc < 0)
+			watcher_did_not(w->report, "Cannot start %s: %s", name,
+					err.text);
+		else
+			watcher_did_not(w->report,
+					"%s did not start (systemctl status "
+					"%s)",
+					name, name);
+		return 1;
 	}
-	/* Somebody else, systemd for example, has done so meanwhile. */
-	if (bootstrap_pid(w->paths, which) != 0)
-		return 0;
-	watcher_did_not(w->report, "Cannot start %s: %s", name, err.text);
-	return 1;
+	if (rc == 0)
+		watcher_did(w->report, "Started %s, which did not run", name);
+	return 0;
 }
 
 /* A remote API that ended by itself leaves its pid file; one that nobody
