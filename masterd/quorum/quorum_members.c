@@ -211,10 +211,17 @@ static WAITS int tell_number(struct quorum *q, const json_t *node, uint64_t id,
 {
 	auto_free char *cluster = xprintf("%016" PRIx64, q->me.cluster);
 	auto_free char *text = xprintf("%016" PRIx64, id);
-	auto_json json_t *answer = quorum_give_order(
-		q, node, json_make("[s, s, s]", "join", cluster, text),
-		ORDER_MS, err);
+	auto_free char *term = NULL, *last = NULL;
+	auto_json json_t *answer = NULL;
+	struct consensus_status now;
 
+	consensus_status(q->log, &now);
+	term = xprintf("%016" PRIx64, now.raft.last_term);
+	last = xprintf("%016" PRIx64, now.raft.last);
+	answer = quorum_give_order(
+		q, node,
+		json_make("[s, s, s, s, s]", "join", cluster, text, term, last),
+		ORDER_MS, err);
 	return answer == NULL ? -1 : 0;
 }
 

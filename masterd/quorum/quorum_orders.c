@@ -84,30 +84,49 @@ void quorum_turn_end(struct quorum *q)
 	cond_signal(&q->turned);
 }
 
-/* Whether it takes part under another number, and a leader sends it something:
- * then the order is one that came late.  A master of another log does not give
- * that up, as there are acknowledged changes in it: one of the two must end. */
-static bool is_taken(const struct quorum *q,
-		     const struct consensus_identity *me)
+/* An order to take part with a number, and where the log of the leader who
+ * gives it ends; zeros where a former version does not say so. */
+struct join_order {
+	struct consensus_identity me;
+	uint64_t term, last;
+};
+
+/* By the rule of votes, of two logs the one that ends in the newer term, or is
+ * longer, is the newer one.  No leader's is older than those of its followers,
+ * so an order of a leader with an older one than ours came late. */
+static bool is_newer(const struct raft_status *own, const struct join_order *o)
+{
+	return o->term != 0 &&
+	       (own->last_term > o->term ||
+		(own->last_term == o->term && own->last > o->last));
+}
+
+/* Whether it takes part under another number, and the order is one that came
+ * late: a leader sends it something, or the log here is newer than the leader's
+ * was.  A master of another log does not give that up, as there are
+ * acknowledged changes in it: one of the two must end. */
+static bool is_taken(const struct quorum *q, const struct join_order *o)
 {
 	struct consensus_status status;
 
 	if (q->log == NULL)
 		return false;
 	consensus_status(q->log, &status);
-	return q->me.cluster == me->cluster ? status.raft.leader != 0
-					    : status.raft.role == RAFT_LEADER;
+	if (q->me.cluster != o->me.cluster)
+		return status.raft.role == RAFT_LEADER;
+	return status.raft.leader != 0 || is_newer(&status.raft, o);
 }
 
-static WAITS int join(struct quorum *q, const struct consensus_identity *me,
+static WAITS int join(struct quorum *q, const struct join_order *o,
 		      struct error *err)
 {
+	const struct consensus_identity *me = &o->me;
 	int rc;
 
 	if (q->log != NULL && q->me.cluster == me->cluster &&
 	    q->me.id == me->id)
 		return 0;
-	if (is_taken(q, me))
+	if (is_taken(q, o))
 		return error_set(err, ERR_QUEUE, ECODE_STATE,
 				 q->me.cluster == me->cluster
 					 ? "This node takes part in the log "
@@ -130,12 +149,16 @@ static WAITS int join(struct quorum *q, const struct consensus_identity *me,
 static WAITS json_t *take_join(struct quorum *q, const json_t *order,
 			       struct error *err)
 {
-	struct consensus_identity me = {.cluster = number_of(order, 1),
-					.id = number_of(order, 2)};
+	const struct join_order o = {
+		.me = {.cluster = number_of(order, 1),
+		       .id = number_of(order, 2)},
+		.term = number_of(order, 3),
+		.last = number_of(order, 4),
+	};
 	int rc;
 
-	if (me.cluster == 0 ||
-	    me.id >> QUORUM_LIFE_BITS !=
+	if (o.me.cluster == 0 ||
+	    o.me.id >> QUORUM_LIFE_BITS !=
 		    quorum_node_hash(q->config.paths->hostname)) {
 		error_set(err, ERR_REQUEST, NULL,
 			  "The order join has the number of another node");
@@ -146,7 +169,7 @@ static WAITS json_t *take_join(struct quorum *q, const json_t *order,
 	rc = q->stopping || q->told_to_end
 		     ? error_set(err, ERR_QUEUE, ECODE_STATE,
 				 "The master daemon ends")
-		     : join(q, &me, err);
+		     : join(q, &o, err);
 	quorum_turn_end(q);
 	return rc < 0 ? NULL : json_null();
 }

@@ -578,6 +578,54 @@ Test(candidates, an_old_order_to_join_does_not_reach_who_takes_part)
 	cr_assert(memcmp(before, after, len) == 0);
 }
 
+/* The order to take part under another number, from a leader whose log ended
+ * there. */
+static WAITS void late_join_task(void *arg)
+{
+	const uint64_t *end = arg;
+	struct quorum *q = role_quorum(s.nodes[1].role);
+	auto_free char *cluster = xprintf("%016jx", (uintmax_t)q->me.cluster);
+	auto_free char *id =
+		xprintf("%016jx", (uintmax_t)(quorum_node_hash(s.nodes[1].name)
+					      << QUORUM_LIFE_BITS));
+	auto_free char *term = xprintf("%016jx", (uintmax_t)end[0]);
+	auto_free char *last = xprintf("%016jx", (uintmax_t)end[1]);
+	auto_json json_t *order =
+		json_make("[s, s, s, s, s]", "join", cluster, id, term, last);
+	auto_json json_t *answer = NULL;
+	struct error err;
+
+	answer = quorum_order(q, order, &err);
+	joined = answer != NULL;
+}
+
+static int join_late(uint64_t term, uint64_t last)
+{
+	uint64_t end[2] = {term, last};
+
+	joined = -1;
+	task_set_owner(&s.nodes[1].masterd);
+	task_spawn("join", late_join_task, end);
+	task_set_owner(NULL);
+	sim_run(&s, 1000, NULL, NULL);
+	return joined;
+}
+
+/* A node daemon that hangs obeys late, when there may be no master who objects.
+ * A server that was away, and is taken in anew, has an older log. */
+Test(candidates, an_old_order_to_join_is_known_by_the_log_of_who_gave_it)
+{
+	struct consensus_status now;
+
+	sim_kill(&s.nodes[0].masterd);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	consensus_status(role_quorum(s.nodes[1].role)->log, &now);
+	cr_assert_eq(now.raft.leader, 0);
+	cr_expect_eq(join_late(now.raft.last_term, now.raft.last - 1), 0);
+	cr_expect_eq(join_late(now.raft.last_term - 1, now.raft.last + 9), 0);
+	cr_expect_eq(join_late(now.raft.last_term, now.raft.last), 1);
+}
+
 static size_t n_said;
 
 static WAITS void write_out_task(void *arg)
