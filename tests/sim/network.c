@@ -359,23 +359,17 @@ static void serve_about_master(void *arg)
 {
 	auto_letter struct letter *l = arg;
 	struct exchange *x = l->x;
-	struct order *order = &x->to->noded.order;
-	enum order_stream stream = order_stream(x->procedure, NULL);
-	auto_free char *answer = NULL;
+	auto_free char *refusal = NULL;
 	int status = HTTP_OK;
-	struct error err;
 
-	order_begin(order, stream);
-	answer = refuse_term(x, &status);
-	if (answer == NULL)
+	refusal = refuse_term(x, &status);
+	if (refusal == NULL)
 		note_term(x->to, x);
-	if (answer == NULL &&
-	    order_check(order, stream, x->term, x->call, &err) < 0)
-		answer = xstrdup("[false, \"too late\"]");
-	if (answer == NULL)
-		answer = sim_answer_about_master(x->to, x->procedure);
-	send_back(x, steal(&answer), status, 0);
-	order_end(order, stream);
+	send_back(x,
+		  refusal != NULL
+			  ? steal(&refusal)
+			  : sim_answer_about_master(x->to, x->procedure),
+		  status, 0);
 }
 
 /* A server that ends because its host is gone answers nobody. */
