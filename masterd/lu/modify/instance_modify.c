@@ -376,7 +376,8 @@ static WAITS json_t *modify_exec(struct lu *lu, struct error *err)
 	if (op->runtime_mem != OP_UNSET || json_object_size(op->beparams) > 0)
 		lu_balloon_freed(lu, inst_primary_node(m->inst));
 	report(lu, rows);
-	return steal(&rows);
+	/* Last, as it may take hours. */
+	return modify_sync_disks(lu, err) < 0 ? NULL : steal(&rows);
 }
 
 static void modify_done(struct lu *lu)
@@ -384,7 +385,7 @@ static void modify_done(struct lu *lu)
 	struct modify *m = modify_of(lu);
 	json_t *const owned[] = {m->changed,  m->before_be, m->after_be,
 				 m->after_hv, m->nic_steps, m->disk_steps,
-				 m->disks,    m->leaving};
+				 m->disks,    m->leaving,   m->made};
 
 	for (size_t i = 0; i < ARRAY_SIZE(owned); i++)
 		json_decref(owned[i]);

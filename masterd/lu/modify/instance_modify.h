@@ -21,6 +21,7 @@ struct modify {
 	/* The objects of its disks as they will be, in order, and of the disks
 	 * that leave it; new disks are not in the configuration yet. */
 	json_t *disks, *leaving;
+	json_t *made; /* of .disks, those that this job has made */
 };
 
 /* The modification that this logical unit is part of. */
@@ -74,6 +75,11 @@ WAITS int modify_disks(struct lu *lu, const json_t *actions, struct error *err);
  * into the configuration (and their list into `inst`). */
 WAITS int modify_apply_disks(struct lu *lu, json_t *inst STEALS,
 			     struct error *err);
+/* Wait, or look once, whether new mirrors are in sync: they are active and fill
+ * their other side.  Where the instance's disks are not in use, they are
+ * stopped then.  Does nothing without .made; -1 with err leaves what is
+ * recorded. */
+WAITS int modify_sync_disks(struct lu *lu, struct error *err);
 
 /* --- instance_modify_check.c --- */
 

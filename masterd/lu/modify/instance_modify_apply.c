@@ -334,10 +334,7 @@ static json_t *new_ones(struct lu *lu)
 	return list;
 }
 
-/* New mirrors are active and fill their other side.  They are recorded before
- * that is waited for, as it may take hours.  Where the instance's disks are not
- * in use, these are stopped then. */
-static WAITS int sync_new(struct lu *lu, const json_t *made, struct error *err)
+WAITS int modify_sync_disks(struct lu *lu, struct error *err)
 {
 	const struct op_instance_set_params *op = lu->op;
 	struct modify *m = modify_of(lu);
@@ -345,20 +342,20 @@ static WAITS int sync_new(struct lu *lu, const json_t *made, struct error *err)
 	struct error ignored;
 	int rc;
 
-	for (size_t i = 0; i < json_array_size(made); i++) {
-		const json_t *disk = json_array_get(made, i);
+	for (size_t i = 0; i < json_array_size(m->made); i++) {
+		const json_t *disk = json_array_get(m->made, i);
 
 		if (template_is_pair(disk_dev_type(disk)))
 			json_array_append_new(mirrors,
 					      inst_rpc_disk(lu, m->inst, disk));
 	}
-	if (json_array_size(made) == 0)
+	if (json_array_size(m->made) == 0)
 		return 0;
 	rc = disks_wait_sync(lu, m->inst, mirrors, !op->wait_for_sync, err);
-	for (size_t i = 0; i < json_array_size(made); i++)
+	for (size_t i = 0; i < json_array_size(m->made); i++)
 		if (!m->hotplug && !inst_disks_active(m->inst))
-			disks_stop_one(lu, m->inst, json_array_get(made, i), i,
-				       &ignored);
+			disks_stop_one(lu, m->inst, json_array_get(m->made, i),
+				       i, &ignored);
 	return rc;
 }
 
@@ -367,8 +364,8 @@ WAITS int modify_apply_disks(struct lu *lu, json_t *inst STEALS,
 {
 	struct modify *m = modify_of(lu);
 	auto_json json_t *own = inst;
-	auto_json json_t *made = new_ones(lu);
 
+	m->made = new_ones(lu);
 	if (bring_all(lu, err) < 0)
 		return -1;
 	if (let_go(lu, err) < 0) {
@@ -384,5 +381,5 @@ WAITS int modify_apply_disks(struct lu *lu, json_t *inst STEALS,
 	}
 	remove_storage(lu);
 	plug_new(lu);
-	return sync_new(lu, made, err);
+	return 0;
 }
