@@ -26,11 +26,7 @@ struct watcher_group {
 
 /* --- what there is --- */
 
-struct field {
-	const char *field, *key; /* NULL: the same */
-};
-
-static const struct field instance_fields[] = {
+static const struct watcher_field instance_fields[] = {
 	{"name", NULL},
 	{"status", NULL},
 	{"admin_state", NULL},
@@ -41,46 +37,11 @@ static const struct field instance_fields[] = {
 	{"pnode.group.uuid", "group"},
 	{"snodes.group.uuid", "groups"},
 };
-static const struct field node_fields[] = {
+static const struct watcher_field node_fields[] = {
 	{"name", NULL},	   {"bootid", NULL}, {"offline", NULL},
 	{"powered", NULL}, {"master", NULL}, {"tags", NULL},
 	{"pip", NULL},	   {"sip", NULL},    {"ndp/ssh_port", "ssh_port"},
 };
-
-/* The rows of a query as objects, to be freed; what is not known is null. */
-static json_t *query(struct watcher *w, const char *kind,
-		     const struct field *fields, size_t n,
-		     json_t *filter STEALS, struct error *err)
-{
-	json_t *names = json_array(), *objects, *row;
-	auto_json json_t *answer = NULL;
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		json_array_append_new(names, json_string(fields[i].field));
-	answer = luxi_call(w->luxi, "Query",
-			   json_make("[s, o, o]", kind, names, filter), err);
-	if (answer == NULL)
-		return NULL;
-	objects = json_array();
-	json_array_foreach (json_get(answer, "data"), i, row) {
-		json_t *object = json_object();
-
-		for (size_t f = 0; f < n; f++) {
-			const json_t *cell = json_array_get(row, f);
-			bool known = json_integer_value(
-					     json_array_get(cell, 0)) == 0;
-
-			json_object_set_new(
-				object,
-				fields[f].key ? fields[f].key : fields[f].field,
-				known ? json_ref(json_array_get(cell, 1))
-				      : json_null());
-		}
-		json_array_append_new(objects, object);
-	}
-	return objects;
-}
 
 /* An instance whose nodes are in several groups is nobody's. */
 static void drop_split(struct watcher_group *g)
@@ -153,7 +114,7 @@ static void note_lock(json_t *busy, const json_t *lock)
 
 static json_t *find_busy(struct watcher *w, struct error *err)
 {
-	static const struct field lock_fields[] = {
+	static const struct watcher_field lock_fields[] = {
 		{"name", NULL}, {"mode", NULL}, {"owner", NULL}};
 	auto_json json_t *jobs = NULL, *locks = NULL;
 	json_t *busy, *row;
@@ -162,8 +123,8 @@ static json_t *find_busy(struct watcher *w, struct error *err)
 	jobs = watcher_jobs_live(w, err);
 	if (jobs == NULL)
 		return NULL;
-	locks = query(w, "lock", lock_fields, ARRAY_SIZE(lock_fields),
-		      json_null(), err);
+	locks = watcher_query(w, "lock", lock_fields, ARRAY_SIZE(lock_fields),
+			      json_null(), err);
 	if (locks == NULL)
 		return NULL;
 	busy = json_object();
@@ -198,14 +159,14 @@ static int look(struct watcher_group *g, struct error *err)
 	g->view.busy = find_busy(w, err);
 	if (g->view.busy == NULL)
 		return -1;
-	g->view.instances = query(
+	g->view.instances = watcher_query(
 		w, "instance", instance_fields, ARRAY_SIZE(instance_fields),
 		json_make("[s, s, s]", "=", "pnode.group.uuid", g->uuid), err);
 	if (g->view.instances == NULL)
 		return -1;
-	g->view.nodes =
-		query(w, "node", node_fields, ARRAY_SIZE(node_fields),
-		      json_make("[s, s, s]", "=", "group.uuid", g->uuid), err);
+	g->view.nodes = watcher_query(
+		w, "node", node_fields, ARRAY_SIZE(node_fields),
+		json_make("[s, s, s]", "=", "group.uuid", g->uuid), err);
 	if (g->view.nodes == NULL)
 		return -1;
 	info = luxi_call(w->luxi, "QueryClusterInfo", json_array(), err);

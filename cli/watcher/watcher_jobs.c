@@ -43,32 +43,6 @@ void watcher_jobs_add(json_t *jobs, const char *about, json_t *ops STEALS,
 					      "about", about, "ops", ops));
 }
 
-json_t *watcher_jobs_live(struct watcher *w, struct error *err)
-{
-	auto_json json_t *answer = luxi_call(
-		w->luxi, "Query",
-		json_make("[s, [s, s], [s, [s, s, s], [s, s, s], [s, s, s], "
-			  "[s, s, s]]]",
-			  "job", "id", "summary", "|", "=", "status", "queued",
-			  "=", "status", "waiting", "=", "status", "running",
-			  "=", "status", "canceling"),
-		err);
-	json_t *live, *row;
-	size_t i;
-
-	if (answer == NULL)
-		return NULL;
-	live = json_array();
-	json_array_foreach (json_get(answer, "data"), i, row)
-		json_array_append_new(
-			live,
-			json_make("{s:O?, s:O?}", "id",
-				  json_array_get(json_array_get(row, 0), 1),
-				  "summary",
-				  json_array_get(json_array_get(row, 1), 1)));
-	return live;
-}
-
 bool watcher_job_is_good(const json_t *job)
 {
 	return strcmp(json_str(job, "status", ""), "success") == 0;

@@ -105,6 +105,21 @@ struct watcher_view {
 	json_t *instances, *nodes, *busy;
 };
 
+/* --- the master's lists (watcher_query.c) --- */
+
+struct watcher_field {
+	const char *field, *key; /* of the objects; NULL: the same */
+};
+
+/* The rows of a query as objects, to be freed; what is not known is null.  NULL
+ * with err. */
+json_t *watcher_query(struct watcher *w, const char *kind,
+		      const struct watcher_field *fields, size_t n,
+		      json_t *filter STEALS, struct error *err);
+/* The jobs that have not ended, to be freed: [{"id", "summary": [of each
+ * opcode, ...]}, ...].  NULL with err. */
+json_t *watcher_jobs_live(struct watcher *w, struct error *err);
+
 /* --- jobs (watcher_jobs.c) --- */
 
 /* Jobs to be submitted: [{"what", "about", "ops"}], then also "job", "status"
@@ -118,9 +133,6 @@ void watcher_jobs_add(json_t *jobs, const char *about, json_t *ops STEALS,
 struct op_class;
 json_t *watcher_op(const struct op_class *class, const char *key,
 		   const char *value, const char *why);
-/* The jobs that have not ended, to be freed: [{"id", "summary": [of each
- * opcode, ...]}, ...].  NULL with err. */
-json_t *watcher_jobs_live(struct watcher *w, struct error *err);
 /* Submit all, wait for their ends at most so long as the constant says, and
  * note in each what came of it. */
 int watcher_jobs_run(struct watcher *w, json_t *jobs, struct error *err);
