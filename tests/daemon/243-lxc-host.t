@@ -7,7 +7,6 @@
 container_needs
 command -v lxc-start >/dev/null || skip_all "LXC is not installed"
 grep -q "^cgroup" /proc/mounts || skip_all "there are no control groups"
-drive=$(dirname "$BIN")/tests/hv_drive
 [ -x "$drive" ] || skip_all "hv_drive is not built"
 if [ -z "${INSIDE-}" ]; then
     why=$(unshare --net --mount true 2>&1) || skip_all "no namespaces: $why"
@@ -55,12 +54,6 @@ instance() { # DISK-MODE MASK
  "disks_info": [{"mode": "$1", "dev_type": "drbd"}], "disk_paths": ["$loop"]}
 END
 }
-act() {
-    verb=$1
-    shift
-    "$drive" "$verb" "$INSIDE/web1.json" "$@"
-}
-is_down() { [ "$(act info)" = "{}" ]; }
 
 instance rw 0
 succeeds "LXC can be used" act verify

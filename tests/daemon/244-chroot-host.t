@@ -7,7 +7,6 @@
 . "$(dirname "$0")/../lib/container.sh"
 container_needs
 [ "$(readlink -f /var/run)" = /run ] || skip_all "/var/run is no link to /run"
-drive=$(dirname "$BIN")/tests/hv_drive
 [ -x "$drive" ] || skip_all "hv_drive is not built"
 if [ -z "${INSIDE-}" ]; then
     why=$(unshare --mount true 2>&1) || skip_all "no namespaces: $why"
@@ -42,12 +41,6 @@ instance() { # DISK
  "disk_paths": ["$INSIDE/$1.img"]}
 END
 }
-act() {
-    verb=$1
-    shift
-    "$drive" "$verb" "$INSIDE/web1.json" "$@"
-}
-is_down() { [ "$(act info)" = "{}" ]; }
 above=/var/run/ganeti/chroot-hypervisor
 mounted() { sed -n "s#^\([^ ]*\) /run/ganeti/chroot-hypervisor/web1.*#&#p" /proc/mounts; }
 

@@ -63,3 +63,15 @@ container_os() {
         "$3" >"$1/create"
     chmod 755 "$1/create"
 }
+
+# --- one instance, without a daemon: $INSIDE/web1.json says which ---
+
+drive=$(dirname "$BIN")/tests/hv_drive
+
+# act VERB [ARGUMENT...]: what the hypervisor's code does with it
+act() {
+    verb=$1
+    shift
+    "$drive" "$verb" "$INSIDE/web1.json" "$@"
+}
+is_down() { [ "$(act info)" = "{}" ]; }

@@ -341,15 +341,25 @@ static bool trusts(void *arg, const char *host, const char *key)
 	return strcmp(host, "yes") == 0;
 }
 
-Test(ssh, a_person_may_trust_a_key)
+/* A host that nobody knows; a person says so of its key, which is added to the
+ * file. */
+static void ask_person(struct ssh_person *person, const char *says,
+		       const char *remember)
 {
-	struct ssh_person person = {.trusts = trusts, .arg = "no"};
-
 	test_sshd_start(&sshd, NULL);
 	forget_host();
-	target.person = &person;
-	target.key_alias = "no";
-	target.remember = sshd.known;
+	*person =
+		(struct ssh_person){.trusts = trusts, .arg = mem_unconst(says)};
+	target.person = person;
+	target.key_alias = says;
+	target.remember = remember;
+}
+
+Test(ssh, a_person_may_trust_a_key)
+{
+	struct ssh_person person;
+
+	ask_person(&person, "no", sshd.known);
 	expect_no_login("host key", "is not known");
 	cr_expect_not(fs_exists(sshd.known));
 	target.key_alias = "yes";
@@ -361,13 +371,9 @@ Test(ssh, a_person_may_trust_a_key)
 
 Test(ssh, a_trusted_key_that_cannot_be_remembered_is_trusted_once)
 {
-	struct ssh_person person = {.trusts = trusts, .arg = "yes"};
+	struct ssh_person person;
 
-	test_sshd_start(&sshd, NULL);
-	forget_host();
-	target.person = &person;
-	target.key_alias = "yes";
-	target.remember = "/proc/nowhere/known_hosts";
+	ask_person(&person, "yes", "/proc/nowhere/known_hosts");
 	expect_login();
 	target.person = NULL;
 	expect_no_login("host key", "is not known");
