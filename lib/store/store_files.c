@@ -20,9 +20,16 @@ void store_start_writing(struct store *s)
 	task_spawn("queue files", write_files_task, s);
 }
 
+/* A write that is under way may have done all but give its memory back, and
+ * look at nothing any more: so the time comes again. */
 void store_on_timer(struct timer *t)
 {
-	store_start_writing(container_of(t, struct store, timer));
+	struct store *s = container_of(t, struct store, timer);
+
+	if (s->writing_files)
+		timer_start(t, clock_mono_us() + STORE_IDLE_US);
+	else
+		store_start_writing(s);
 }
 
 void store_plan_writing(struct store *s)

@@ -55,7 +55,11 @@ def archive(path, luxi):
     node = os.path.join(os.path.dirname(path), *[os.pardir] * 4)
     files = os.path.join(node, os.pardir, "*.example.com", "var", "lib",
                          "ganeti", "queue", "job-*")
+    until = time.time() + LIMIT_S
     while glob.glob(files):
+        if time.time() > until:
+            sys.exit(f"{len(glob.glob(files))} files of archived jobs are "
+                     f"left after {LIMIT_S} s")
         time.sleep(PAUSE_S)
 
 
@@ -77,11 +81,13 @@ def submit_and_wait(path, luxi, n):
     while seen is None or seen[0] not in FINAL:
         seen = luxi.call("WaitForJobChange", last, ["status"], seen, None,
                          10)[0]
-    while True:
+    while time.time() < begin + LIMIT_S:
         states = luxi.call("Query", "job", ["status"], [">", "id", last - n])
         if all(row[0][1] in FINAL for row in states["data"]):
             break
         time.sleep(PAUSE_S)
+    else:
+        sys.exit(f"{n} jobs are not final after {LIMIT_S} s")
     return n / (time.time() - begin), (cpu(path) - computed) / n * 1e3
 
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lib/event/task.h"
-#include "lib/store/store.h"
+#include "lib/store/store_private.h"
 #include "tests/lib/fake_disk.h"
 
 #define DIR "/q"
@@ -111,4 +111,31 @@ static WAITS void list_beside(void *arg)
 Test(store, a_file_that_is_written_while_the_folder_is_read_is_listed)
 {
 	run(list_beside);
+}
+
+static bool is_written(void)
+{
+	return fake_disk_text(&disk, DIR "/job-1") != NULL;
+}
+
+static WAITS void in_time(void *arg)
+{
+	(void)arg;
+	begin();
+	store_begin_at(store, 1);
+	store_take_file(store, "job-1", xstrdup("text"));
+	/* The former write is done but for its memory. */
+	store->writing_files = true;
+	timer_stop(&store->timer);
+	store_on_timer(&store->timer);
+	store->writing_files = false;
+	for (int i = 0; i < 10 && !is_written(); i++)
+		task_sleep(STORE_IDLE_US / 1000);
+	cr_expect(is_written());
+	end();
+}
+
+Test(store, a_time_that_comes_during_a_write_is_not_lost)
+{
+	run(in_time);
 }
