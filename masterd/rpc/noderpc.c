@@ -26,7 +26,9 @@
 
 struct noderpc {
 	struct noderpc_transport transport;
-	uint64_t term, n_calls;
+	uint64_t term;
+	uint64_t *n_calls; /* the transport's, or own_calls */
+	uint64_t own_calls;
 	bool is_fenced;
 	void (*fenced)(void *arg, const struct error *err);
 	void *fenced_arg;
@@ -74,9 +76,12 @@ struct noderpc *noderpc_create(const struct noderpc_transport *transport)
 	r->transport = *transport;
 	list_init(&r->abandoned);
 	cond_init(&r->ended);
+	r->n_calls =
+		transport->n_calls != NULL ? transport->n_calls : &r->own_calls;
 	/* Begin with the present time, so that the numbers are higher than
 	 * those of an earlier object of the same term. */
-	r->n_calls = (uint64_t)clock_wall_us();
+	if (*r->n_calls == 0)
+		*r->n_calls = (uint64_t)clock_wall_us();
 	return r;
 }
 
@@ -358,7 +363,7 @@ static void send_one(struct sent *sent, const char *body)
 				  .len = strlen(body),
 				  .timeout_ms = sent->fanout->timeout_ms,
 				  .term = r->term,
-				  .number = ++r->n_calls,
+				  .number = ++*r->n_calls,
 				  .on_reply = on_reply,
 				  .arg = sent,
 			  });
@@ -417,7 +422,7 @@ void noderpc_pass(struct noderpc *r, const struct noderpc_call *call)
 	struct noderpc_call ours = *call;
 
 	ours.term = r->term;
-	ours.number = ++r->n_calls;
+	ours.number = ++*r->n_calls;
 	r->transport.send(r->transport.arg, &ours);
 }
 

@@ -41,6 +41,10 @@ struct noderpc_call {
 
 struct noderpc_transport {
 	void *arg;
+	/* The number of the last call.  All that send by one transport count
+	 * together, so that a node tells which of two calls of one daemon is
+	 * the later one.  NULL: each object counts for itself. */
+	uint64_t *n_calls;
 	/* Everything in *call but body is borrowed until send() returns. */
 	void (*send)(void *arg, const struct noderpc_call *call);
 };

@@ -23,6 +23,7 @@
 struct noderpc_https {
 	struct https_client *client;
 	int port;
+	uint64_t n_calls; /* of all that send by it */
 };
 
 /* The node obeys a master with a newer term. */
@@ -175,5 +176,6 @@ static void https_send(void *arg, const struct noderpc_call *call)
 
 struct noderpc_transport noderpc_https_transport(struct noderpc_https *h)
 {
-	return (struct noderpc_transport){.arg = h, .send = https_send};
+	return (struct noderpc_transport){
+		.arg = h, .n_calls = &h->n_calls, .send = https_send};
 }

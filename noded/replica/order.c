@@ -21,30 +21,41 @@ void order_init(struct order *o)
 }
 
 /* Those that take a copy away stand in its stream as well: one that comes late
- * would take what the node was given since. */
+ * would take what the node was given since.  So does the order to take part in
+ * the log, with which a candidate is given the configuration. */
 static const struct {
-	const char *procedure;
+	const char *procedure, *first; /* the first word; NULL: any */
 	enum order_stream stream;
 } streams[] = {
-	{"jobqueue_purge", ORDER_QUEUE},
-	{"jobqueue_update", ORDER_QUEUE},
-	{"node_demote_from_mc", ORDER_CONFIG},
-	{"write_ssconf_files", ORDER_SSCONF},
-	{"ssh_keys", ORDER_SSH},
-	{"set_watcher_pause", ORDER_PAUSE},
+	{"jobqueue_purge", NULL, ORDER_QUEUE},
+	{"jobqueue_update", NULL, ORDER_QUEUE},
+	{"node_demote_from_mc", NULL, ORDER_CONFIG},
+	{"upload_file_single", CONFIG_FILE, ORDER_CONFIG},
+	{"log_order", "join", ORDER_CONFIG},
+	{"write_ssconf_files", NULL, ORDER_SSCONF},
+	{"ssh_keys", NULL, ORDER_SSH},
+	{"set_watcher_pause", NULL, ORDER_PAUSE},
 };
+
+/* The first argument, or the first of the list that is the first. */
+static const char *first_word(const json_t *args)
+{
+	const json_t *first = json_array_get(args, 0);
+
+	return json_string_value(json_is_array(first) ? json_array_get(first, 0)
+						      : first);
+}
 
 enum order_stream order_stream(const char *procedure, const json_t *args)
 {
-	const char *first = json_string_value(json_array_get(args, 0));
+	const char *first = first_word(args);
 
 	for (size_t i = 0; i < ARRAY_SIZE(streams); i++)
-		if (strcmp(procedure, streams[i].procedure) == 0)
+		if (strcmp(procedure, streams[i].procedure) == 0 &&
+		    (streams[i].first == NULL ||
+		     str_eq(first, streams[i].first)))
 			return streams[i].stream;
-	return strcmp(procedure, "upload_file_single") == 0 &&
-			       str_eq(first, CONFIG_FILE)
-		       ? ORDER_CONFIG
-		       : ORDER_NONE;
+	return ORDER_NONE;
 }
 
 static bool covers(enum order_stream s, size_t stream)

@@ -359,17 +359,23 @@ static void serve_about_master(void *arg)
 {
 	auto_letter struct letter *l = arg;
 	struct exchange *x = l->x;
-	auto_free char *refusal = NULL;
+	struct order *order = &x->to->noded.order;
+	enum order_stream stream = order_stream(x->procedure, NULL);
+	auto_free char *answer = NULL;
 	int status = HTTP_OK;
+	struct error err;
 
-	refusal = refuse_term(x, &status);
-	if (refusal == NULL)
+	order_begin(order, stream);
+	answer = refuse_term(x, &status);
+	if (answer == NULL)
 		note_term(x->to, x);
-	send_back(x,
-		  refusal != NULL
-			  ? steal(&refusal)
-			  : sim_answer_about_master(x->to, x->procedure),
-		  status, 0);
+	if (answer == NULL &&
+	    order_check(order, stream, x->term, x->call, &err) < 0)
+		answer = xstrdup("[false, \"too late\"]");
+	if (answer == NULL)
+		answer = sim_answer_about_master(x->to, x->procedure);
+	send_back(x, steal(&answer), status, 0);
+	order_end(order, stream);
 }
 
 /* A server that ends because its host is gone answers nobody. */
@@ -609,7 +615,8 @@ static void send_call(void *arg, const struct noderpc_call *call)
 
 struct noderpc_transport sim_transport(struct sim_node *n)
 {
-	return (struct noderpc_transport){.arg = n, .send = send_call};
+	return (struct noderpc_transport){
+		.arg = n, .n_calls = &n->call_number, .send = send_call};
 }
 
 void sim_network_init(struct sim *s)

@@ -58,6 +58,7 @@ struct sim_node {
 	const struct strv *drop; /* its next one leaves these behind */
 	bool no_voting;		 /* its next one is started so */
 	struct noderpc_transport transport;
+	uint64_t call_number;  /* of the last call of its master daemon */
 	struct master *master; /* NULL while none serves here */
 	struct noded noded;
 	struct sim_proc *queue_lock; /* who has it */

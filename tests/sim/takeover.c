@@ -143,6 +143,7 @@ static void masterd_task(void *arg)
 	int rc;
 
 	n->quits = false;
+	n->call_number = 0; /* a new daemon begins with the time */
 	n->transport = sim_transport(n);
 	n->role = role_create(&(struct role_config){
 		.disk = &n->disk.disk,

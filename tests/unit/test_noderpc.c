@@ -171,6 +171,32 @@ Test(noderpc, gives_the_payload)
 	cr_assert_str_eq(trace.data, "node1 node_info [\"a\"] 60000; ");
 }
 
+/* The number of a call by this object. */
+static uint64_t counted(struct noderpc *by)
+{
+	struct noderpc *before = rpc;
+
+	rpc = by;
+	json_decref(call(1, false, "node_info"));
+	rpc = before;
+	return calls[0].call.number;
+}
+
+/* The calls of the master and those of its log: a node tells which is later. */
+Test(noderpc, what_goes_by_one_transport_is_counted_together)
+{
+	uint64_t n = 0;
+	struct noderpc_transport t = {.n_calls = &n, .send = scripted_send};
+	struct noderpc *first = noderpc_create(&t), *second;
+	uint64_t number = counted(first);
+
+	second = noderpc_create(&t);
+	cr_expect_eq(counted(second), number + 1);
+	cr_expect_eq(counted(first), number + 2);
+	noderpc_destroy(second);
+	noderpc_destroy(first);
+}
+
 Test(noderpc, an_answer_of_another_kind_is_a_failure)
 {
 	cr_assert_null(call(7, false, "node_info"));

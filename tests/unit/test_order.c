@@ -46,6 +46,16 @@ Test(order, copies_of_the_clusters_state_have_one)
 	cr_assert_eq(stream_of("set_watcher_pause", "x"), ORDER_PAUSE);
 }
 
+/* A call that demotes a node and comes late finds it taken in anew. */
+Test(order, the_order_to_join_the_log_stands_beside_that_to_leave)
+{
+	auto_json json_t *join = json_make("[[s, s, s]]", "join", "1", "2");
+	auto_json json_t *status = json_make("[[s]]", "status");
+
+	cr_assert_eq(order_stream("log_order", join), ORDER_CONFIG);
+	cr_assert_eq(order_stream("log_order", status), ORDER_NONE);
+}
+
 static int check(uint64_t term, uint64_t number)
 {
 	struct error err;
