@@ -307,6 +307,7 @@ static void take_welcome(struct consensus *c, struct peer *p,
 		c->heard_commit = commit;
 		know_all(c, &members.voters);
 		know_all(c, &members.outgoing);
+		know_all(c, &members.learners);
 	}
 	look_whether_joined(c);
 }

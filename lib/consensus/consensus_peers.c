@@ -121,8 +121,10 @@ static WAITS void save_peers_task(void *arg)
 	task_leave();
 	rc = disk->write_atomic(disk, file, b.data, b.len, FILE_MODE, &err);
 	task_enter();
-	if (rc < 0)
+	if (rc < 0) {
 		log_warning("%s", err.text);
+		c->peers_changed = true; /* again after a while */
+	}
 	consensus_task_ends(c);
 }
 

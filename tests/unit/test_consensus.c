@@ -543,6 +543,33 @@ Test(consensus, former_numbers_are_kept_up_to_a_limit)
 	end();
 }
 
+/* A server that knew of an image put back, and forgot it, would vote for it. */
+Test(consensus, what_others_said_while_the_disk_was_full_is_written_later)
+{
+	struct wire_head head = {.from = 1000, .mark = {.term = 1}};
+	struct consensus_identity me;
+	struct error err;
+	size_t before;
+
+	begin(3, 3, false);
+	lead(1);
+	log_world_run(&w, 10000, NULL);
+	before = peers_bytes();
+	cr_assert_eq(consensus_identity_read(&w.servers[1].disk.disk, "/log",
+					     &me, &err),
+		     0);
+	head.cluster = me.cluster;
+	head.to = me.id;
+	w.servers[1].disk.full = true;
+	hear(w.servers[1].c, &head);
+	log_world_run(&w, 10000, NULL);
+	cr_assert_eq(peers_bytes(), before);
+	w.servers[1].disk.full = false;
+	log_world_run(&w, 10000, NULL);
+	cr_expect_eq(peers_bytes(), before + 40);
+	end();
+}
+
 /* --- whose folder --- */
 
 static struct consensus_identity found;
