@@ -66,7 +66,7 @@ static int make(struct vcluster *v, const struct vcluster_options *o,
 	v->image = steal(&image);
 	if (vcluster_save(v, err) < 0 || hosts_keys(v, err) < 0)
 		return -1;
-	return vm_disks(v, o, v->image, err);
+	return vm_disks(v, o, err);
 }
 
 /* --- power --- */
@@ -140,7 +140,7 @@ static int start(const struct vcluster *v, const struct vcluster_node *node,
 {
 	if (start_switch(v, err) < 0)
 		return -1;
-	if (!runs(v, node) && vm_qemu_start(v, node, err) < 0)
+	if (!runs(v, node) && vm_warm_start(v, node, err) < 0)
 		return -1;
 	return await(v, node, err);
 }
@@ -151,7 +151,7 @@ static int start_all(const struct vcluster *v, struct error *err)
 		return -1;
 	for (size_t i = 0; i < v->n; i++)
 		if (!runs(v, &v->nodes[i]) &&
-		    vm_qemu_start(v, &v->nodes[i], err) < 0)
+		    vm_warm_start(v, &v->nodes[i], err) < 0)
 			return -1;
 	for (size_t i = 0; i < v->n; i++)
 		if (await(v, &v->nodes[i], err) < 0)

@@ -23,6 +23,12 @@
 #define VM_PROGRAMS "/opt/gantry/bin" /* in the machine */
 #define MKE2FS "/usr/sbin/mke2fs"     /* users have no path to it */
 
+/* Files of a node: the archive with what it is; an empty one of that size. */
+#define VM_SEED "seed.tar"
+#define VM_BLANK "blank.tar"
+/* The name of the state in the disks of a machine that begins with one. */
+#define VM_STATE "warm"
+
 /* --- vm_image.c --- */
 
 /* Whether one of these names is a hypervisor of Xen, which then boots below the
@@ -32,10 +38,30 @@ bool vm_wants_xen(const char *hypervisors);
 /* Find the image for these options, or build it; its folder, to be freed. */
 char *vm_image(const struct vcluster_options *o, struct error *err);
 
-/* Make the disks of all nodes: on top of the image, with what each begins with;
- * and the one with our programs. */
+/* Make the disks of all nodes: on top of v->image, or of a state of a machine
+ * that has booted, with what each begins with; and the one with our programs.
+ */
 int vm_disks(const struct vcluster *v, const struct vcluster_options *o,
-	     const char *image, struct error *err);
+	     struct error *err);
+
+/* The disks of one node that boots: empty, the root on top of the image. */
+int vm_disks_empty(const struct vcluster *v, const struct vcluster_node *node,
+		   struct error *err);
+
+/* --- vm_warm.c --- */
+
+/* Give all nodes, whose disks are empty, the state of a machine that has booted
+ * this image.  Where there is none for these options it is made, by booting the
+ * first node without what makes it a node, which takes a minute or two, and
+ * kept beside the image.  Where machines boot fast (KVM), or that is not
+ * possible, nothing is done, and they boot; -1 only when the disks cannot be
+ * used. */
+int vm_warm(const struct vcluster *v, const struct vcluster_options *o,
+	    struct error *err);
+
+/* Switch the node on: with the state it was given, or it boots. */
+int vm_warm_start(const struct vcluster *v, const struct vcluster_node *node,
+		  struct error *err);
 
 /* --- vm_accel.c --- */
 
@@ -45,9 +71,18 @@ const char *vm_accel(const char *image);
 
 /* --- vm_qemu.c --- */
 
-/* Start QEMU for a node; the machine then boots. */
+/* How a machine begins: it boots; with the state in its disks; it boots as the
+ * machine whose state others begin with, which is in no network and has no
+ * seed.
+ */
+enum vm_start { VM_BOOT, VM_WARM, VM_TEMPLATE };
+
+/* Start QEMU for a node. */
 int vm_qemu_start(const struct vcluster *v, const struct vcluster_node *node,
-		  struct error *err);
+		  enum vm_start how, struct error *err);
+
+/* The address of node number n (from 1) in a network; to be freed. */
+char *vm_qemu_mac(size_t n, int network);
 
 /* The pid of a node's QEMU, 0 if there is none. */
 pid_t vm_qemu_pid(const struct vcluster *v, const struct vcluster_node *node);
@@ -62,6 +97,13 @@ int vm_qemu_port(const struct vcluster *v, const struct vcluster_node *node);
 /* A file of the node; to be freed. */
 char *vm_qemu_file(const struct vcluster *v, const struct vcluster_node *node,
 		   const char *name);
+
+/* --- vm_monitor.c --- */
+
+/* Have QEMU of a node run a command of its human monitor; what it says is an
+ * error. */
+int vm_monitor(const struct vcluster *v, const struct vcluster_node *node,
+	       const char *command, struct error *err);
 
 /* --- vm_switch.c --- */
 

@@ -17,6 +17,10 @@
 #include "lib/base/str.h"
 
 #define PROGRAMS_SPARE_KIB 8192
+/* Of these sizes, so that the disks of a state fit that was made with others.
+ */
+#define PROGRAMS_UNIT_KIB 65536
+#define SEED_UNIT (1024 * 1024)
 
 /* Run it; other than status 0 is an error with what it printed. */
 static int run(const char *const *argv, char **ret_output, struct error *err)
@@ -170,8 +174,9 @@ static int programs_disk(const struct vcluster *v,
 
 	if (stage_programs(o, stage, &size, err) < 0)
 		return -1;
-	blocks = xprintf("%juk",
-			 (uintmax_t)(size / 1024 * 5 / 4 + PROGRAMS_SPARE_KIB));
+	size = size / 1024 * 5 / 4 + PROGRAMS_SPARE_KIB;
+	blocks = xprintf("%juk", (uintmax_t)((size / PROGRAMS_UNIT_KIB + 1) *
+					     PROGRAMS_UNIT_KIB));
 	{
 		const char *const argv[] = {MKE2FS, "-q", "-F",		  "-t",
 					    "ext4", "-O", "^has_journal", "-d",
@@ -185,22 +190,27 @@ static int programs_disk(const struct vcluster *v,
 
 /* --- what a node is --- */
 
-static char *network(const struct vcluster_node *node)
+/* Its interfaces may have begun with the addresses of another machine. */
+static char *network(const struct vcluster *v, const struct vcluster_node *node)
 {
+	size_t n = (size_t)(node - v->nodes) + 1;
+	auto_free char *mac = vm_qemu_mac(n, 0), *mac2 = vm_qemu_mac(n, 1);
 	struct buf text = {0};
 
 	buf_addf(&text,
 		 "link set lo up\n"
 		 "link add br0 type bridge\n"
+		 "link set eth0 address %s\n"
 		 "link set eth0 master br0 up\n"
 		 "address add %s/24 dev br0\n"
 		 "link set br0 up\n",
-		 node->ip);
+		 mac, node->ip);
 	if (node->ip2 != NULL)
 		buf_addf(&text,
+			 "link set eth1 address %s\n"
 			 "address add %s/24 dev eth1\n"
 			 "link set eth1 up\n",
-			 node->ip2);
+			 mac2, node->ip2);
 	/* For logins from outside, as QEMU's own network has it. */
 	buf_addf(&text,
 		 "address add 10.0.2.15/24 dev eth%d\n"
@@ -229,15 +239,27 @@ static int link_allocators(const char *stage, bool debs, struct error *err)
 	return 0;
 }
 
+/* Zeros behind the archive are its end. */
+static int round_up(const char *file, struct error *err)
+{
+	struct stat st;
+
+	if (stat(file, &st) == 0 &&
+	    truncate(file, (st.st_size / SEED_UNIT + 1) * SEED_UNIT) == 0)
+		return 0;
+	return error_set(err, ERR_SYSTEM, ECODE_ENVIRON, "Cannot write %s: %s",
+			 file, strerror(errno));
+}
+
 static int seed_disk(const struct vcluster *v, const struct vcluster_node *node,
 		     const struct vcluster_options *o, const char *home,
 		     struct error *err)
 {
 	bool debs = o->debs != NULL;
 	auto_free char *stage = xprintf("%s/stage", home);
-	auto_free char *disk = xprintf("%s/seed.tar", home);
+	auto_free char *disk = vm_qemu_file(v, node, VM_SEED);
 	auto_free char *batch = xprintf("%s/etc/gantry-network", stage);
-	auto_free char *text = network(node);
+	auto_free char *text = network(v, node);
 	/* From it come the addresses of bridges that nodes make. */
 	auto_free char *id =
 		xprintf("%s%024zx\n", v->id, (size_t)(node - v->nodes) + 1);
@@ -251,7 +273,7 @@ static int seed_disk(const struct vcluster *v, const struct vcluster_node *node,
 	    link_allocators(stage, debs, err) < 0 ||
 	    fs_write_atomic(batch, text, strlen(text), 0644, err) < 0 ||
 	    fs_write_atomic(id_file, id, strlen(id), 0444, err) < 0 ||
-	    run(argv, NULL, err) < 0)
+	    run(argv, NULL, err) < 0 || round_up(disk, err) < 0)
 		return -1;
 	return fs_remove_tree(stage, err);
 }
@@ -286,8 +308,17 @@ static int data_disks(const struct vcluster *v, const char *home,
 	return 0;
 }
 
+int vm_disks_empty(const struct vcluster *v, const struct vcluster_node *node,
+		   struct error *err)
+{
+	auto_free char *home = hosts_folder(v, node);
+
+	return root_disk(v->image, home, err) < 0 ? -1
+						  : data_disks(v, home, err);
+}
+
 int vm_disks(const struct vcluster *v, const struct vcluster_options *o,
-	     const char *image, struct error *err)
+	     struct error *err)
 {
 	if (programs_disk(v, o, err) < 0)
 		return -1;
@@ -295,9 +326,8 @@ int vm_disks(const struct vcluster *v, const struct vcluster_options *o,
 		auto_free char *home = hosts_folder(v, &v->nodes[i]);
 
 		if (seed_disk(v, &v->nodes[i], o, home, err) < 0 ||
-		    root_disk(image, home, err) < 0 ||
-		    data_disks(v, home, err) < 0)
+		    vm_disks_empty(v, &v->nodes[i], err) < 0)
 			return -1;
 	}
-	return 0;
+	return vm_warm(v, o, err);
 }

@@ -140,10 +140,12 @@ static void add_disk(struct strv *argv, int number, const char *serial,
 
 /* The root is the first disk, as the kernel is told. */
 static void add_disks(const struct vcluster *v,
-		      const struct vcluster_node *node, struct strv *argv)
+		      const struct vcluster_node *node, enum vm_start how,
+		      struct strv *argv)
 {
 	auto_free char *root = vm_qemu_file(v, node, "root.qcow2");
-	auto_free char *seed = vm_qemu_file(v, node, "seed.tar");
+	auto_free char *seed =
+		vm_qemu_file(v, node, how == VM_TEMPLATE ? VM_BLANK : VM_SEED);
 	auto_free char *programs = hosts_file(v, "programs.img");
 
 	add_disk(argv, 0, "root", root, "qcow2", true);
@@ -158,33 +160,43 @@ static void add_disks(const struct vcluster *v,
 	}
 }
 
+char *vm_qemu_mac(size_t n, int network)
+{
+	return xprintf("52:54:00:67:%02x:%02x", (unsigned)network,
+		       (unsigned)n & 0xff);
+}
+
+/* A template has a network of its own. */
 static void add_nic(const struct vcluster *v, const struct vcluster_node *node,
-		    int network, struct strv *argv)
+		    int network, enum vm_start how, struct strv *argv)
 {
 	auto_free char *socket = vm_switch_socket(v, node, network);
-	size_t n = (size_t)(node - v->nodes) + 1;
-	auto_free char *net = xprintf("stream,id=n%d,server=off,"
-				      "addr.type=unix,addr.path=%s",
-				      network, socket);
-	auto_free char *nic =
-		xprintf("virtio-net-pci,netdev=n%d,romfile=,"
-			"mac=52:54:00:67:%02x:%02x",
-			network, (unsigned)network, (unsigned)n & 0xff);
+	auto_free char *mac = vm_qemu_mac(
+		how == VM_TEMPLATE ? 0 : (size_t)(node - v->nodes) + 1,
+		network);
+	auto_free char *net =
+		how == VM_TEMPLATE
+			? xprintf("hubport,id=n%d,hubid=%d", network, network)
+			: xprintf("stream,id=n%d,server=off,addr.type=unix,"
+				  "addr.path=%s",
+				  network, socket);
+	auto_free char *nic = xprintf(
+		"virtio-net-pci,netdev=n%d,romfile=,mac=%s", network, mac);
 
 	add(argv, "-netdev", net);
 	add(argv, "-device", nic);
 }
 
 static void add_nics(const struct vcluster *v, const struct vcluster_node *node,
-		     int port, struct strv *argv)
+		     enum vm_start how, int port, struct strv *argv)
 {
 	auto_free char *admin = xprintf("user,id=admin,restrict=on,ipv6=off,"
 					"hostfwd=tcp:127.0.0.1:%d-:22",
 					port);
 
-	add_nic(v, node, 0, argv);
+	add_nic(v, node, 0, how, argv);
 	if (v->second)
-		add_nic(v, node, 1, argv);
+		add_nic(v, node, 1, how, argv);
 	add(argv, "-netdev", admin);
 	add(argv, "-device", "virtio-net-pci,netdev=admin,romfile=");
 }
@@ -271,7 +283,7 @@ static void add_sockets(const struct vcluster *v,
 }
 
 static int start_at(const struct vcluster *v, const struct vcluster_node *node,
-		    int port, struct error *err)
+		    enum vm_start how, int port, struct error *err)
 {
 	auto_free char *file = vm_qemu_file(v, node, "ssh_port");
 	auto_free char *text = xprintf("%d", port);
@@ -283,9 +295,11 @@ static int start_at(const struct vcluster *v, const struct vcluster_node *node,
 		return -1;
 	strv_add(&argv, vcluster_qemu());
 	add_machine(v, node, &argv);
-	add_disks(v, node, &argv);
-	add_nics(v, node, port, &argv);
+	add_disks(v, node, how, &argv);
+	add_nics(v, node, how, port, &argv);
 	add_sockets(v, node, &argv);
+	if (how == VM_WARM)
+		add(&argv, "-loadvm", VM_STATE);
 	status =
 		run_output((const char *const *)argv.items, NULL, &output, err);
 	if (status == 0)
@@ -297,7 +311,7 @@ static int start_at(const struct vcluster *v, const struct vcluster_node *node,
 }
 
 int vm_qemu_start(const struct vcluster *v, const struct vcluster_node *node,
-		  struct error *err)
+		  enum vm_start how, struct error *err)
 {
 	auto_free char *log = vm_qemu_file(v, node, "log");
 
@@ -305,7 +319,7 @@ int vm_qemu_start(const struct vcluster *v, const struct vcluster_node *node,
 	if (fs_remove(log, err) < 0)
 		return -1;
 	for (int i = 0; i < START_TRIES; i++)
-		if (start_at(v, node, free_port(), err) == 0)
+		if (start_at(v, node, how, free_port(), err) == 0)
 			return 0;
 	return -1;
 }

@@ -12,6 +12,12 @@ is "$(m gnt-node list --no-headers -o name,pip --separator=,)" \
     "node1.example.com,192.0.2.11
 node2.example.com,192.0.2.12" "both are nodes"
 is "$(on node2 uname -n)" node2.example.com "each is a host of its own"
+# They begin with the state of one machine.
+chance() { on "$1" cat /proc/sys/kernel/random/uuid; }
+is "$([ "$(chance node1)" = "$(chance node2)" ] && echo same)" "" "and has chance of its own"
+since() { echo $(($(date +%s) - $(on "$1" date +%s))); }
+is "$([ "$(since node2)" -ge -1 ] && [ "$(since node2)" -le 60 ] && echo right)" right "its clock is right"
+is "$(on node2 cat /sys/class/net/eth0/address)" 52:54:00:67:00:02 "its interface has an address of its own"
 is "$(on node2 cat /sys/devices/virtual/dmi/id/sys_vendor 2>/dev/null)" QEMU "with a kernel of its own"
 is "$(on node2 sh -c 'vgs --noheadings -o vg_name,pv_count,lv_count | tr -s " "')" " xenvg 2 0" "its disks are a volume group"
 is "$(on node2 sh -c 'lvcreate -qq -Wn -n try -L 64m xenvg && lvremove -qq -f xenvg/try && echo works')" works "that volumes can be made in"
