@@ -306,6 +306,26 @@ Test(live, one_that_runs_beside_its_copy_is_left_alone)
 	expect_settled();
 }
 
+/* Nobody knows whether it runs on the silent node, with newer disks. */
+Test(live, one_whose_copys_node_is_silent_is_not_started)
+{
+	json_t *forced = op_named("OP_INSTANCE_STARTUP", NAME);
+
+	s.nodes[2].fail_on = "instance_info";
+	lose_source();
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	s.nodes[2].fail_on = "instance_info";
+	expect(op_named("OP_INSTANCE_STARTUP", NAME), "--offline yes " NODE3);
+	cr_expect_not(runs_on(1));
+	json_object_set_new(forced, "force", json_true());
+	expect(forced, "success");
+	cr_expect(runs_on(1));
+	s.nodes[2].fail_on = NULL;
+	table_remove(&s.nodes[2].running, NAME);
+	set_arrived(false);
+	expect(op_move_to(NODE3), "success");
+}
+
 /* What fails behind the record leaves the old disks noted. */
 Test(live, old_disks_that_stay_are_removed_by_the_next_move)
 {

@@ -111,28 +111,45 @@ bool disks_copy_is_gone(struct lu *lu, const char *node_uuid)
 	return node == NULL || node_offline(node);
 }
 
-int disks_check_copies(struct lu *lu, const json_t *inst, struct error *err)
+static WAITS int check_copy(struct lu *lu, const json_t *inst, const char *node,
+			    bool may_be_silent, struct error *err)
+{
+	struct error silence;
+	bool runs = false;
+	int rc = inst_is_running(lu, inst, node, &runs, &silence);
+
+	if (rc == 0 && runs)
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Instance %s runs on node %s, where a move "
+				 "that was cut off has brought it; "
+				 "gnt-instance activate-disks %s records that",
+				 inst_name(inst), lu_node_name(lu, node),
+				 inst_name(inst));
+	if (rc < 0 && !may_be_silent)
+		return error_set(err, ERR_PREREQ, ECODE_ENVIRON,
+				 "Instance %s has a copy of its disks on node "
+				 "%s, where a move that was cut off may have "
+				 "brought it, and which does not say whether "
+				 "it runs there (%s); gnt-node modify "
+				 "--offline yes %s says that it is off, and "
+				 "--force does not ask",
+				 inst_name(inst), lu_node_name(lu, node),
+				 silence.text, lu_node_name(lu, node));
+	return 0;
+}
+
+int disks_check_copies(struct lu *lu, const json_t *inst, bool may_be_silent,
+		       struct error *err)
 {
 	auto_json json_t *disks = config_instance_disks(lu->m->config, inst);
 	auto_strv struct strv nodes = {0};
 
 	disks_copy_nodes(inst, disks, &nodes);
-	for (size_t i = 0; i < nodes.n; i++) {
-		struct error ignored;
-		bool runs = false;
-
-		if (inst_is_running(lu, inst, nodes.items[i], &runs,
-				    &ignored) == 0 &&
-		    runs)
-			return error_set(err, ERR_PREREQ, ECODE_STATE,
-					 "Instance %s runs on node %s, where a "
-					 "move that was cut off has brought "
-					 "it; gnt-instance activate-disks %s "
-					 "records that",
-					 inst_name(inst),
-					 lu_node_name(lu, nodes.items[i]),
-					 inst_name(inst));
-	}
+	for (size_t i = 0; i < nodes.n; i++)
+		if (!disks_copy_is_gone(lu, nodes.items[i]) &&
+		    check_copy(lu, inst, nodes.items[i], may_be_silent, err) <
+			    0)
+			return -1;
 	return 0;
 }
 

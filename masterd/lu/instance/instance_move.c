@@ -136,7 +136,7 @@ static WAITS int inst_move_check(struct lu *lu, struct error *err)
 	if (inst_check_node(lu, m->source, false, err) < 0 ||
 	    check_disks(lu, err) < 0 ||
 	    (op->live ? instance_move_check_live(lu, err)
-		      : disks_check_copies(lu, m->inst, err)) < 0 ||
+		      : disks_check_copies(lu, m->inst, true, err)) < 0 ||
 	    inst_check_node(lu, m->target, true, err) < 0 ||
 	    transfer_check_tool(lu, op->compress, err) < 0 ||
 	    check_policy(lu, err) < 0 ||

@@ -250,7 +250,7 @@ static WAITS int startup_check(struct lu *lu, struct error *err)
 		return error_as(err, ERR_PREREQ, ECODE_ENVIRON);
 	if (running)
 		return 0;
-	if (disks_check_copies(lu, p->inst, err) < 0 ||
+	if (disks_check_copies(lu, p->inst, op->force, err) < 0 ||
 	    check_nowhere_else(lu, p->inst, err) < 0)
 		return -1;
 	return check_memory(lu, err);

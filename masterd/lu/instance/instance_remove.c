@@ -50,7 +50,7 @@ static WAITS int remove_check(struct lu *lu, struct error *err)
 
 	return op->ignore_failures
 		       ? 0
-		       : disks_check_copies(lu, remove_of(lu)->inst, err);
+		       : disks_check_copies(lu, remove_of(lu)->inst, true, err);
 }
 
 static void remove_env(struct lu *lu, json_t *ret_env)
