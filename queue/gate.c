@@ -134,6 +134,7 @@ void gate_left(struct queue *q, struct job *j, bool ran)
 
 /* --- others --- */
 
+/* Its gate may be the new one already: a job that came in meanwhile. */
 static void forget_gate(struct queue *q, struct job *j)
 {
 	struct job_private *p = j->private;
@@ -142,6 +143,8 @@ static void forget_gate(struct queue *q, struct job *j)
 		heap_remove(j);
 		heap_add(&q->ready, j);
 	}
+	if (p->has_slot && p->gate != NULL)
+		p->gate->n_running--;
 	p->gate = NULL;
 }
 

@@ -280,6 +280,40 @@ Test(queue_order, a_rejecting_gate_cancels_what_has_not_begun)
 	drop_gate();
 }
 
+static void do_change_gates(void *arg)
+{
+	(void)arg;
+	queue_gates_changed(world.queue);
+}
+
+/* A job that comes in while the queue asks for all gates anew has the new one
+ * already; it must not count twice there. */
+Test(queue_order, a_job_that_comes_with_new_gates_counts_once)
+{
+	struct world_call change = {.fn = do_change_gates};
+	uint64_t first, second;
+
+	for (int i = 0; i < 400; i++)
+		world_submit("ok");
+	world_settle();
+	gate = (struct queue_gate){.limit = 1};
+	world.gate = gate_of;
+	task_set_owner(&world);
+	task_spawn("change", world_task, &change);
+	task_set_owner(NULL);
+	first = world_submit("hold");
+	cr_assert_not(change.done);
+	world_settle();
+	cr_assert(change.done);
+	world_expect_status(first, "running");
+	world_open_gate();
+	world_expect_status(first, "success");
+	second = world_submit("hold");
+	world_settle();
+	world_expect_status(second, "success");
+	drop_gate();
+}
+
 /* --- many at once --- */
 
 #define MANY 450
