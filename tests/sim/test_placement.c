@@ -136,6 +136,25 @@ Test(placement, a_creation_that_never_begins_leaves_nothing)
 	sim_run(&s, 60000, NULL, NULL);
 }
 
+/* Its OS is not allowed any more when its turn comes. */
+Test(placement, a_creation_that_is_refused_leaves_nothing)
+{
+	static const char *const names[] = {"web1", NULL};
+	uint64_t id;
+
+	queue_set_max_running(s.master->queue, 1);
+	id = sim_submit(&s, op_bulk(NODE2, names), NULL);
+	sim_submit(&s,
+		   json_make("{s:s, s:[[s, s]]}", "OP_ID",
+			     "OP_CLUSTER_SET_PARAMS", "blacklisted_os", "add",
+			     "noop"),
+		   NULL);
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	cr_assert(is_planned("web1"));
+	cr_assert_str_eq(sim_wait(&s, job_of(id, 0)), "error");
+	cr_assert(sim_run(&s, 60000, is_gone, (void *)"web1"));
+}
+
 Test(placement, reserved_places_survive_a_restart_with_their_jobs)
 {
 	static const char *const names[] = {"web1", "web2", NULL};

@@ -33,12 +33,28 @@ static WAITS void leave_to_other(struct lu *lu, const json_t *inst)
 			(uintmax_t)id);
 }
 
+/* The place that a bulk creation has booked for this job, which has failed
+ * before it took it over. */
+static WAITS void drop_booked(struct lu *lu)
+{
+	const json_t *inst = config_find_reserved(
+		lu->m->config, create_of(lu)->name, lu->job_id);
+	struct error ignored;
+
+	if (inst == NULL)
+		return;
+	booking_drop(lu->m->config, inst);
+	config_commit(lu->m->config, &ignored);
+}
+
 WAITS void create_undo(struct lu *lu)
 {
 	struct create *c = create_of(lu);
 	const json_t *inst = c->recorded && !c->finished ? current(lu) : NULL;
 	struct error ignored;
 
+	if (!c->recorded)
+		drop_booked(lu);
 	if (inst == NULL)
 		return;
 	if (lu->run->killed && !spec_adopts(&c->spec)) {
