@@ -31,12 +31,12 @@ static int prepare(struct history_db *db, const char *sql, sqlite3_stmt **ret,
 }
 
 /* How many jobs fulfil the condition, at most FEW; FEW also when that is
- * unknown. */
+ * unknown, since SQLite would not take it as a part of where(). */
 static size_t count(struct history_db *db, const char *condition)
 {
 	auto_free char *sql =
-		xprintf("SELECT count(*) FROM (SELECT 1 FROM job WHERE %s "
-			"LIMIT %d)",
+		xprintf("SELECT count(*) FROM (SELECT 1 FROM job WHERE 1 AND "
+			"(%s) LIMIT %d)",
 			condition, FEW);
 	auto_statement sqlite3_stmt *s = NULL;
 
@@ -64,17 +64,37 @@ static size_t best_of(struct history_db *db, const struct history_conditions *c)
 	return best;
 }
 
-static char *where(const struct history_conditions *c, size_t best)
+/* checked: with the other conditions as well. */
+static char *where(const struct history_conditions *c, size_t best,
+		   bool checked)
 {
 	auto_buf struct buf sql = {0};
 
 	buf_adds(&sql, "WHERE +job.archived = 1");
 	if (best < c->find.n)
 		buf_addf(&sql, " AND (%s)", c->find.items[best]);
-	for (size_t i = 0; i < c->check.n; i++)
+	for (size_t i = 0; checked && i < c->check.n; i++)
 		if (i != best)
 			buf_addf(&sql, " AND (%s)", c->check.items[i]);
 	return buf_steal(&sql);
+}
+
+/* Whether SQLite takes it. */
+static bool is_taken(struct history_db *db, const char *condition)
+{
+	auto_free char *sql = xprintf("SELECT id FROM job %s", condition);
+	auto_statement sqlite3_stmt *s = NULL;
+
+	return sqlite3_prepare_v2(db->sql, sql, -1, &s, NULL) == SQLITE_OK;
+}
+
+/* Conditions that are too big for SQLite are dropped; the filter decides. */
+static char *condition_of(struct history_db *db,
+			  const struct history_conditions *c, size_t best)
+{
+	auto_free char *all = where(c, best, true);
+
+	return is_taken(db, all) ? steal(&all) : where(c, best, false);
 }
 
 static int by_value(const void *a, const void *b)
@@ -107,12 +127,7 @@ static int go_through_all(struct history_cursor *c, const char *condition,
 {
 	auto_free char *sql = xprintf(COLUMNS "%s ORDER BY id", condition);
 
-	/* A condition that is too big for SQLite is dropped; the filter
-	 * decides. */
-	if (prepare(c->db, sql, &c->rows, err) == 0)
-		return 0;
-	return prepare(c->db, COLUMNS "WHERE archived = 1 ORDER BY id",
-		       &c->rows, err);
+	return prepare(c->db, sql, &c->rows, err);
 }
 
 static int begin(struct history_cursor *c, const json_t *qfilter,
@@ -128,7 +143,7 @@ static int begin(struct history_cursor *c, const json_t *qfilter,
 	history_conditions(qfilter, &conditions);
 	best = best_of(c->db, &conditions);
 	few = best < conditions.find.n;
-	condition = where(&conditions, best);
+	condition = condition_of(c->db, &conditions, best);
 	history_conditions_done(&conditions);
 	return few ? take_ids(c, condition, err)
 		   : go_through_all(c, condition, err);
