@@ -170,6 +170,17 @@ static int read_ops(struct job *j, const json_t *ops, struct error *err)
 	return 0;
 }
 
+/* Before Ganeti 2.6 it was a text; the archive may be as old. */
+static bool read_id(const json_t *id, uint64_t *ret)
+{
+	if (json_is_string(id))
+		return str_to_number(json_string_value(id), INT64_MAX, ret,
+				     NULL) &&
+		       *ret > 0;
+	*ret = (uint64_t)json_integer_value(id);
+	return json_integer_value(id) > 0;
+}
+
 static void free_job_p(struct job **j)
 {
 	job_free(*j);
@@ -181,12 +192,13 @@ struct job *job_from_text(const char *text, size_t len, struct error *err)
 	const json_t *id = json_get(root, "id");
 	const json_t *ops = json_get(root, "ops");
 	__attribute__((cleanup(free_job_p))) struct job *j = NULL;
+	uint64_t number = 0;
 
 	if (root == NULL) {
 		error_wrap_as(err, ERR_JOB_CORRUPT, "Not a valid job file");
 		return NULL;
 	}
-	if (!json_is_integer(id) || json_integer_value(id) <= 0) {
+	if (!read_id(id, &number)) {
 		corrupt(err, "id");
 		return NULL;
 	}
@@ -194,7 +206,7 @@ struct job *job_from_text(const char *text, size_t len, struct error *err)
 		corrupt(err, "ops");
 		return NULL;
 	}
-	j = job_new((uint64_t)json_integer_value(id), json_array_size(ops));
+	j = job_new(number, json_array_size(ops));
 	if (read_ops(j, ops, err) < 0 ||
 	    read_time(root, "received_timestamp", &j->received_us, err) < 0 ||
 	    read_time(root, "start_timestamp", &j->start_us, err) < 0 ||

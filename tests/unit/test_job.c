@@ -128,7 +128,8 @@ Test(job, broken_files_are_refused)
 		"[]",
 		"null",
 		"{\"id\": 0, \"ops\": []}",
-		"{\"id\": \"1\", \"ops\": []}",
+		"{\"id\": \"0\", \"ops\": []}",
+		"{\"id\": \"1x\", \"ops\": []}",
 		"{\"id\": 1}",
 		"{\"id\": 1, \"ops\": {}}",
 		"{\"id\": 1, \"ops\": [{}]}",
@@ -151,6 +152,15 @@ Test(job, broken_files_are_refused)
 			broken[i]);
 		cr_assert_eq(err.kind, ERR_JOB_CORRUPT);
 	}
+}
+
+/* As in files of Ganeti before 2.6. */
+Test(job, an_id_may_be_a_text)
+{
+	struct job *j = read_job("{\"id\": \"17\", \"ops\": []}");
+
+	cr_assert_eq(j->id, 17);
+	job_free(j);
 }
 
 static struct job *two_ops(void)
