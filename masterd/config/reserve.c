@@ -3,7 +3,7 @@
  * What the configuration has is looked up there, so nothing is kept twice. */
 #include "masterd/config/reserve.h"
 
-#include <inttypes.h>
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -292,42 +292,42 @@ int reserve_port(struct reserve *r, uint64_t job, struct error *err)
 	return 0;
 }
 
-/* The minor of this node in the logical id of a mirror: [node, node, port,
- * minor, minor, secret]. */
-static bool disk_has_minor(const json_t *disk, const char *node, int64_t minor)
+/* Note the minors of this node below n in a set of flags.  The logical id of a
+ * mirror is [node, node, port, minor, minor, secret]. */
+static void mark_minors(const json_t *disk, const char *node, bool *used,
+			size_t n)
 {
 	const json_t *id = disk_logical_id(disk);
 
 	if (!str_eq(disk_dev_type_or(disk, NULL), "drbd"))
-		return false;
-	for (size_t i = 0; i < 2; i++)
-		if (str_eq(json_string_value(json_array_get(id, i)), node) &&
-		    json_integer_value(json_array_get(id, 3 + i)) == minor)
-			return true;
-	return false;
-}
+		return;
+	for (size_t i = 0; i < 2; i++) {
+		json_int_t minor =
+			json_integer_value(json_array_get(id, 3 + i));
 
-static bool minor_in_use(const struct reserve *r, const char *node,
-			 int64_t minor)
-{
-	const char *uuid;
-	json_t *disk;
-
-	json_object_foreach (json_unconst(config_all(r->config, CONFIG_DISK)),
-			     uuid, disk)
-		if (disk_has_minor(disk, node, minor))
-			return true;
-	return false;
+		if (minor >= 0 && (uint64_t)minor < n &&
+		    str_eq(json_string_value(json_array_get(id, i)), node))
+			used[minor] = true;
+	}
 }
 
 int64_t reserve_minor(struct reserve *r, uint64_t job, const char *node_uuid)
 {
-	for (int64_t minor = 0;; minor++) {
-		auto_free char *key = xprintf("%s %" PRId64, node_uuid, minor);
+	const json_t *disks = config_all(r->config, CONFIG_DISK);
+	/* More than there are can not be in use. */
+	size_t n = 2 * json_object_size(disks) + r->taken.n + 1, minor = 0;
+	auto_free bool *used = xcalloc(n, sizeof(*used));
+	const char *uuid;
+	json_t *disk;
 
-		if (!minor_in_use(r, node_uuid, minor) &&
-		    take(r, job, "minor", key))
-			return minor;
+	json_object_foreach (json_unconst(disks), uuid, disk)
+		mark_minors(disk, node_uuid, used, n);
+	for (;; minor++) {
+		auto_free char *key = xprintf("%s %zu", node_uuid, minor);
+
+		assert(minor < n);
+		if (!used[minor] && take(r, job, "minor", key))
+			return (int64_t)minor;
 	}
 }
 

@@ -124,6 +124,22 @@ Test(reserve, minors_are_free_on_their_node)
 	cr_assert_eq(reserve_minor(reserve, 3, "here"), 0);
 }
 
+/* Nobody else has a turn meanwhile. */
+Test(reserve, a_minor_is_found_among_thousands, .timeout = 10)
+{
+	for (int i = 0; i < 2000; i++) {
+		auto_free char *uuid =
+			xprintf("11111111-1111-4111-8111-11111111%04d", i);
+		json_t *disk = mirror("here", i);
+
+		json_set_str(disk, "uuid", uuid);
+		config_put(config, CONFIG_DISK, disk);
+	}
+	for (int i = 0; i < 300; i++)
+		cr_assert_eq(reserve_minor(reserve, 1, "here"), 2000 + i);
+	cr_assert_eq(reserve_minor(reserve, 1, "there"), 0);
+}
+
 Test(reserve, a_path_is_one_disks)
 {
 	json_t *disk = mirror("here", 1);
