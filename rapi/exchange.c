@@ -87,9 +87,10 @@ static WAITS int take_turn(struct rapi *r, const struct exchange *x,
 	return 0;
 }
 
+/* A token says nothing of who knows its user's password. */
 static void note_attempt(struct rapi *r, const struct exchange *x)
 {
-	if (x->auth.user == NULL)
+	if (x->auth.user == NULL || x->auth.token != NULL)
 		return;
 	if (!x->wrong) {
 		guard_right(&r->guard, x->address, x->auth.user);

@@ -138,6 +138,19 @@ is "$(by -H 'X-Forwarded-For: 198.51.100.67' -u rw:secret "$http/2/nodes")" 200 
 took=$((($(date +%s%N) - begin) / 1000000))
 [ "$took" -lt 3000 ]
 tap_point $? "and nobody else behind the proxy ($took ms)"
+token=$(curl -s --max-time 30 -u rw:secret -H 'Content-Type: application/json' \
+    -d '{"name": "ci", "rights": ["read"]}' "$http/gantry/1/tokens" |
+    python3 -c 'import json, sys; print(json.load(sys.stdin)["token"])')
+begin=$(date +%s%N)
+for _ in 1 2 3 4 5 6; do
+    by -H 'X-Forwarded-For: 198.51.100.68' -u rw:wrong "$http/2/nodes" >"$VC/guess"
+    by -H 'X-Forwarded-For: 198.51.100.68' -H "Authorization: Bearer $token" "$http/2/nodes" \
+        >"$VC/token"
+done
+is "$(cat "$VC/guess" "$VC/token")" 401200 "a token is no password"
+took=$((($(date +%s%N) - begin) / 1000000))
+[ "$took" -ge 3000 ]
+tap_point $? "and makes no wrong one forgotten ($took ms)"
 fails "a proxy that is none" on node1 "$BIN/gantry-rapi" --trusted-proxy proxy
 fails "or a network" on node1 "$BIN/gantry-rapi" --trusted-proxy 10.0.0.0/33
 
