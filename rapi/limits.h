@@ -23,8 +23,9 @@
 /* The handshake and the first request's headers have to be there by then. */
 #define RAPI_HANDSHAKE_S 5
 #define RAPI_IDLE_S 60
-/* An answer has to be read by then. */
+/* An answer has to be read by then; and so much may wait to be read. */
 #define RAPI_ANSWER_S 300
+#define RAPI_UNREAD_MAX (256 * 1024 * 1024)
 
 /* Two threads each. */
 #define RAPI_CONSOLES_MAX 32

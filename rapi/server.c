@@ -95,6 +95,7 @@ int rapi_start(struct rapi *r, struct error *err)
 		.body_max = (size_t)l->body,
 		.bodies_max = (size_t)l->bodies,
 		.bodies_per_ip_max = (size_t)bodies_of_one(r),
+		.unread_max = (size_t)l->unread,
 		.header_max = (size_t)l->header,
 		.target_max = (size_t)l->target,
 		.idle_s = (unsigned)l->idle,

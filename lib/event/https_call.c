@@ -30,8 +30,9 @@ struct https_call {
 	struct MHD_Connection *connection;
 	enum stage stage;
 	struct buf body;
-	size_t reserved; /* the body's share of server.bodies */
-	size_t dropped;	 /* the body went on after the limit */
+	size_t reserved;	    /* the body's share of server.bodies */
+	struct https_unread unread; /* the answer */
+	size_t dropped;		    /* the body went on after the limit */
 	char *method, *path, *target, *version;
 	int socket;
 	int file; /* of the reply, with has_file */
@@ -146,6 +147,8 @@ static enum MHD_Result answer_call(struct https_call *call)
 				     MHD_create_response_from_fd64(
 					     call->file_size, call->file));
 	}
+	https_unread_begin(call->instance->server, &call->unread,
+			   https_peer_of(call->connection), r->reply_len);
 	return send_response(
 		call->connection, r->status, r->reply_type, allow, r->headers,
 		MHD_create_response_from_buffer(r->reply_len, steal(&r->reply),
@@ -269,6 +272,7 @@ static struct https_call *call_create(struct https_instance *i,
 		.peer_digest = peer->verified ? peer->digest : NULL,
 	};
 	list_init(&call->link);
+	list_init(&call->unread.link);
 	return call;
 }
 
@@ -463,6 +467,7 @@ void https_on_completed(void *arg, struct MHD_Connection *connection,
 		i->server->busy--;
 	*call_ = NULL;
 	reserve(call, 0);
+	https_unread_end(i->server, &call->unread);
 	https_stream_free(call->stream);
 	drop_file(call);
 	https_raw_done(&call->raw);

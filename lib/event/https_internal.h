@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Private to https_server.c (MHD daemons on the loop), https_peers.c (who is on
  * the other end), https_head.c (what a request may look like), https_call.c
- * (the requests) and https_told.c (those that MHD answers itself). */
+ * (the requests), https_unread.c (answers that nobody has read yet) and
+ * https_told.c (those that MHD answers itself). */
 #ifndef EVENT_HTTPS_INTERNAL_H
 #define EVENT_HTTPS_INTERNAL_H
 
@@ -34,6 +35,8 @@ struct https_server {
 	unsigned busy; /* calls read and not yet answered completely */
 	size_t bodies; /* bytes of the bodies in memory */
 	struct table bodies_by_ip; /* of each address that has some: size_t */
+	struct list unread;	   /* struct https_unread, the oldest first */
+	size_t unread_bytes;
 	uint64_t accepted;
 	unsigned open;	  /* connections */
 	unsigned streams; /* of these */
@@ -164,6 +167,20 @@ struct https_stream *https_stream_create(struct https_instance *i,
 /* Let those go on that were woken; and end all. */
 void https_streams_resume(struct https_instance *i);
 void https_streams_end(struct https_server *s);
+
+/* --- https_unread.c: answers that nobody has read yet --- */
+
+struct https_unread {
+	struct list link; /* in server.unread, or in none */
+	struct https_peer *peer;
+	size_t len;
+};
+/* MHD has an answer of so many bytes for this peer; makes room by closing
+ * others. */
+void https_unread_begin(struct https_server *s, struct https_unread *u,
+			struct https_peer *peer, size_t len);
+/* It has it no more; also of one that never began. */
+void https_unread_end(struct https_server *s, struct https_unread *u);
 
 /* --- https_told.c: what MHD answers itself, or what has no answer --- */
 

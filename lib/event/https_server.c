@@ -321,6 +321,7 @@ https_server_create(const struct https_server_config *config, struct error *err)
 	list_init(&s->instances);
 	for (size_t i = 0; i < HTTPS_LANES; i++)
 		list_init(&s->lanes[i].waiting);
+	list_init(&s->unread);
 	list_init(&s->known);
 	list_init(&s->strangers);
 	*c = *config;

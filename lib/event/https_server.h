@@ -99,6 +99,10 @@ struct https_server_config {
 	/* Of all that are in memory together, and of those of one address; 0:
 	 * no limit. */
 	size_t bodies_max, bodies_per_ip_max;
+	/* Bytes of all answers that are not read yet: beyond that the
+	 * connection that has had its answer for the longest time is closed.
+	 * One alone may be longer.  0: no limit. */
+	size_t unread_max;
 	size_t header_max; /* 0: HTTPS_HEADER_MAX */
 	size_t target_max; /* 0: as the headers */
 	unsigned idle_s;   /* 0: HTTPS_IDLE_S */

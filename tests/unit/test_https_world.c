@@ -19,6 +19,9 @@
 #define BODY_MAX 1000
 #define BODIES_MAX 1500
 #define BODIES_PER_IP_MAX 1200
+/* An answer that no socket takes, and two of them at the same time. */
+#define LONG ((size_t)16 * 1024 * 1024)
+#define UNREAD_MAX (2 * LONG + LONG / 2)
 
 static struct https_server *server;
 static bool closed;
@@ -32,6 +35,11 @@ static WAITS void handle(void *arg, struct https_request *r)
 			     r->body);
 
 	(void)arg;
+	if (strcmp(r->target, "/long") == 0) {
+		free(text);
+		text = xalloc(LONG + 1);
+		memset(text, 'x', LONG);
+	}
 	https_reply(r, 200, "text/plain", text, strlen(text));
 	r->headers = xstrdup("X-One: 1\nX-Two: a: b\n");
 }
@@ -62,6 +70,7 @@ static void setup(void)
 		.body_max = BODY_MAX,
 		.bodies_max = BODIES_MAX,
 		.bodies_per_ip_max = BODIES_PER_IP_MAX,
+		.unread_max = UNREAD_MAX,
 		.header_max = HEADER_MAX,
 		.target_max = TARGET_MAX,
 		.connections_max = 20,
@@ -102,8 +111,10 @@ struct ask {
 	const char *bytes;
 	bool elsewhere; /* of another address */
 	char answer[2000];
-	int fd; /* kept open when that is asked for */
+	size_t len; /* of the whole answer */
+	int fd;	    /* kept open when that is asked for */
 	bool keep;
+	bool begun; /* wait until there is some of the answer */
 };
 
 static int connect_server(bool elsewhere)
@@ -123,12 +134,14 @@ static int connect_server(bool elsewhere)
 /* Until the server ends the connection. */
 static void read_answer(struct ask *ask)
 {
-	size_t got = 0;
+	static char rest[65536];
+	size_t room = sizeof(ask->answer) - 1;
 	ssize_t n;
 
-	while ((n = recv(ask->fd, ask->answer + got,
-			 sizeof(ask->answer) - 1 - got, 0)) > 0)
-		got += (size_t)n;
+	while ((n = ask->len < room ? recv(ask->fd, ask->answer + ask->len,
+					   room - ask->len, 0)
+				    : recv(ask->fd, rest, sizeof(rest), 0)) > 0)
+		ask->len += (size_t)n;
 	close(ask->fd);
 }
 
@@ -140,6 +153,8 @@ static WAITS void ask_task(void *arg)
 	ask->fd = connect_server(ask->elsewhere);
 	cr_assert_eq(send(ask->fd, ask->bytes, strlen(ask->bytes), 0),
 		     (ssize_t)strlen(ask->bytes));
+	if (ask->begun)
+		cr_assert_eq(recv(ask->fd, ask->answer, 1, MSG_PEEK), 1);
 	if (!ask->keep)
 		read_answer(ask);
 	task_enter();
@@ -243,6 +258,46 @@ Test(https_world, bodies_have_a_limit_together)
 	close(first.fd);
 	expect("POST /" TAIL "Content-Length: 3\r\n\r\nabc", "HTTP/1.1 200 ",
 	       NULL);
+}
+
+static WAITS void read_task(void *arg)
+{
+	task_leave();
+	read_answer(arg);
+	task_enter();
+}
+
+static size_t read_on(struct ask *ask)
+{
+	task_spawn("read", read_task, ask);
+	while (tasks_count() > 0)
+		uv_run(uv_default_loop(), UV_RUN_ONCE);
+	return ask->len;
+}
+
+Test(https_world, who_reads_last_of_many_long_answers_is_cut_off)
+{
+	struct ask asks[3] = {{.begun = true, .keep = true},
+			      {.begun = true, .keep = true},
+			      {.begun = true, .keep = true}};
+
+	for (size_t i = 0; i < 3; i++) {
+		asks[i].bytes = "GET /long" TAIL "\r\n";
+		run(&asks[i]);
+	}
+	/* There is room for two. */
+	cr_expect_gt(read_on(&asks[2]), LONG);
+	cr_expect_lt(read_on(&asks[0]), LONG);
+	cr_expect_gt(read_on(&asks[1]), LONG);
+	/* What was read makes room again. */
+	for (size_t i = 0; i < 2; i++) {
+		asks[i] = (struct ask){.bytes = "GET /long" TAIL "\r\n",
+				       .begun = true,
+				       .keep = true};
+		run(&asks[i]);
+	}
+	cr_expect_gt(read_on(&asks[0]), LONG);
+	cr_expect_gt(read_on(&asks[1]), LONG);
 }
 
 /* What the server cannot word: it is told of each, once. */
