@@ -14,6 +14,7 @@
 #include "rapi/access/forwarded.h"
 #include "rapi/console/carrier.h"
 #include "rapi/frame/reply.h"
+#include "rapi/frame/resource.h"
 #include "rapi/frame/route.h"
 #include "rapi/frame/tag.h"
 #include "rapi/frame/token.h"
@@ -300,15 +301,34 @@ static WAITS int check_first(struct rapi *r, struct exchange *x,
 	return rc;
 }
 
-static WAITS void run(struct rapi *r, struct exchange *x,
-		      struct https_request *http)
+/* Each takes memory here and in the master, for all that it tells of. */
+static WAITS int take_place(struct rapi *r, struct https_request *http,
+			    struct error *err)
 {
+	places_take(&r->lists);
+	if (!https_gone(http))
+		return 0;
+	places_give(&r->lists);
+	return error_set(err, ERR_PREREQ, REPLY_UNAVAILABLE,
+			 "The client has gone");
+}
+
+static WAITS int run(struct rapi *r, struct exchange *x,
+		     struct https_request *http, struct error *err)
+{
+	bool is_long = resource_is_long(&x->q);
+
+	if (is_long && take_place(r, http, err) < 0)
+		return -1;
 	if (x->q.luxi == NULL)
 		x->q.luxi = pool_take(&r->pool);
 	task_leave();
 	work(x, http);
 	task_enter();
+	if (is_long)
+		places_give(&r->lists);
 	note_attempt(r, x);
+	return 0;
 }
 
 static WAITS int begin_events(struct rapi *r, struct exchange *x,
@@ -348,8 +368,7 @@ static WAITS int serve(struct rapi *r, struct exchange *x,
 			  is_gone, http);
 	if (strcmp(http->method, "GET") == 0)
 		x->newest = feed_index(r->feed);
-	run(r, x, http);
-	return 0;
+	return run(r, x, http, err);
 }
 
 /* Too many take too many threads. */

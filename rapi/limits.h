@@ -11,6 +11,8 @@
 #define RAPI_CONNECTIONS_MAX 1000
 #define RAPI_CONNECTIONS_PER_IP_MAX 100
 #define RAPI_REQUESTS_MAX 1000
+/* Of these, lists of whole objects and queries. */
+#define RAPI_LISTS_MAX 8
 /* Streams do not count among the connections. */
 #define RAPI_STREAMS_MAX 1000
 /* For clients that come back, or read slowly: as many as the master keeps. */

@@ -27,6 +27,7 @@
 #include "rapi/figures/stats.h"
 #include "rapi/job_log.h"
 #include "rapi/limits.h"
+#include "rapi/places.h"
 #include "rapi/pool.h"
 #include "rapi/record.h"
 #include "rapi/streams.h"
@@ -57,6 +58,7 @@ struct rapi {
 	struct users users;
 	struct guard guard;
 	struct pool pool;
+	struct places lists; /* that are made at the same time */
 	struct answers answers;
 	struct access_log log;
 	struct log_rate refusals, failures; /* lines about them */

@@ -121,6 +121,7 @@ int rapi_start(struct rapi *r, struct error *err)
 	    record_open(&r->record, r->paths, err) < 0)
 		return -1;
 	certificate_changed(r);
+	places_init(&r->lists, (unsigned)l->lists);
 	r->server = https_server_create(&config, err);
 	if (r->server == NULL)
 		return -1;

@@ -61,6 +61,8 @@ RESOURCE(resource_query_fields);
  * the arguments: resource_shape.c. */
 bool resource_is_shaped(const struct request *q);
 json_t *resource_shaped_list(struct request *q, bool bulk, struct error *err);
+/* Whether the request is answered with all that is known of many objects. */
+bool resource_is_long(const struct request *q);
 
 /* Of jobs, and what a job has to tell: resource_jobs.c. */
 RESOURCE(resource_job_status);

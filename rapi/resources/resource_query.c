@@ -312,6 +312,22 @@ static json_t *full_list(struct request *q, struct error *err)
 	return json_null();
 }
 
+/* Names alone are few and short. */
+bool resource_is_long(const struct request *q)
+{
+	const struct route *route = q->route;
+	struct error ignored;
+	bool bulk;
+
+	if (route->run != resource_list)
+		return route->run == resource_history ||
+		       route->run == resource_metrics ||
+		       route->run == resource_query ||
+		       route->run == resource_query_filtered;
+	return resource_is_shaped(q) ||
+	       (args_flag(&q->args, "bulk", &bulk, &ignored) == 0 && bulk);
+}
+
 json_t *resource_list(struct request *q, struct error *err)
 {
 	const struct resource_kind *kind = q->route->kind;

@@ -35,7 +35,8 @@ like "$(cat "$logs/rapi-daemon.log")" 'connections ended without a request' \
 # more SCRIPT: what it prints, with numbers that go on
 more() {
     python3 "$here/$1" "$api_address" \
-        "$(cat "$(root node1)/var/run/ganeti/ganeti-rapi.pid")" "$delay" >"$VC/more"
+        "$(cat "$(root node1)/var/run/ganeti/ganeti-rapi.pid")" "$delay" \
+        "$(cat "$(root node1)/var/run/ganeti/ganeti-masterd.pid")" >"$VC/more"
     tap_point $? "$1 comes to its end"
     while read -r point; do
         case $point in
@@ -58,7 +59,7 @@ m gnt-job cancel --kill --yes-do-it "$delay" >/dev/null 2>&1
 delay=$(m gnt-debug delay --submit --print-jobid 120 2>/dev/null | head -1)
 until_true 10 is_running
 again --limit=handshake=2 --limit=idle=2 --limit=answer=3 --limit=clients=50 \
-    --limit=header=1K --limit=target=512 --limit=body=2K
+    --limit=header=1K --limit=target=512 --limit=body=2K --limit=lists=2
 more rapi_limits.py
 in_log "headers that never end are in the access log" '"- /2/info -" 408 0'
 in_log "and a body that does not" '"PUT /2/tags HTTP/1.1" 408 0'

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""rapi_limits.py ADDRESS PID JOB: what clients that take their time get from a
+"""rapi_limits.py ADDRESS PID JOB MASTER: what clients that take their time get from a
 daemon that runs with the limits handshake=2, idle=2, answer=3, clients=50,
-header=1K, target=512, body=2K.  Prints TAP without a plan."""
+header=1K, target=512, body=2K, lists=2; MASTER is the process of its master.  Prints TAP without a plan."""
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -168,7 +169,29 @@ def followers():
         sock.close()
 
 
+def lists():
+    """While the master stands still, lists wait for it, or for a place."""
+    ask = b"GET /2/instances?bulk=1 HTTP/1.1\r\nHost: x\r\n" \
+        b"Connection: close\r\n\r\n"
+    os.kill(int(sys.argv[4]), signal.SIGSTOP)
+    try:
+        base, held = files(), []
+        for _ in range(20):
+            held.append(h.connect())
+            held[-1].sendall(ask)
+        alive = [h.ask(h.request(b"GET /version"))[0] for _ in range(5)]
+        more = files() - base - len(held)
+    finally:
+        os.kill(int(sys.argv[4]), signal.SIGCONT)
+    h.point(more <= 3, "few lists are made at the same time",
+            f"{more} connections to the master")
+    h.point(alive == [200] * 5, "they keep nobody waiting", alive)
+    got = [h.receive(sock)[:15] for sock in held]
+    h.point(got == [b"HTTP/1.1 200 OK"] * 20, "and all are made", got)
+
+
 def main():
+    lists()
     followers()
     sizes()
     old_tls()
