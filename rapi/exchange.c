@@ -195,8 +195,6 @@ static void work(struct exchange *x, struct https_request *http)
 	auto_json json_t *result = NULL;
 	struct error err;
 
-	x->q.gone = is_gone;
-	x->q.gone_arg = http;
 	x->q.header = header_of;
 	x->q.header_arg = http;
 	result = answer(x, http, &err);
@@ -305,10 +303,8 @@ static WAITS int check_first(struct rapi *r, struct exchange *x,
 static WAITS int take_place(struct rapi *r, struct https_request *http,
 			    struct error *err)
 {
-	places_take(&r->lists);
-	if (!https_gone(http))
+	if (places_take(&r->lists, is_gone, http))
 		return 0;
-	places_give(&r->lists);
 	return error_set(err, ERR_PREREQ, REPLY_UNAVAILABLE,
 			 "The client has gone");
 }
@@ -413,6 +409,8 @@ void exchange_handle(void *rapi, struct https_request *http)
 		task_sleep(r->record.latency_ms);
 	x.stats = r->stats;
 	x.stats.streams = https_server_streams(r->server);
+	x.q.gone = is_gone;
+	x.q.gone_arg = http;
 	x.q.stats = &x.stats;
 	x.pulse = pulse_now(&r->answers.pulse);
 	x.q.way = &r->way;

@@ -3,7 +3,12 @@
  * in between: so nobody who comes meanwhile is before him. */
 #include "rapi/places.h"
 
-#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/base/clock.h"
+
+/* How often somebody who waits is asked whether he still does. */
+#define LOOK_US INT64_C(1000000)
 
 struct wait {
 	struct list link;
@@ -17,18 +22,19 @@ void places_init(struct places *p, unsigned max)
 	list_init(&p->waiting);
 }
 
-void places_take(struct places *p)
+bool places_take(struct places *p, bool (*gone)(void *arg), void *arg)
 {
-	struct wait w = {.has_place = false};
+	struct wait w = {.has_place = p->taken < p->max};
 
-	if (p->taken < p->max) {
-		p->taken++;
-		return;
-	}
+	p->taken += w.has_place;
 	cond_init(&w.given);
-	list_append(&p->waiting, &w.link);
-	while (!w.has_place)
-		cond_wait(&w.given);
+	list_init(&w.link);
+	if (!w.has_place)
+		list_append(&p->waiting, &w.link);
+	while (!w.has_place && (gone == NULL || !gone(arg)))
+		cond_wait_until(&w.given, clock_mono_us() + LOOK_US);
+	list_remove(&w.link);
+	return w.has_place;
 }
 
 void places_give(struct places *p)

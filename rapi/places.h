@@ -5,6 +5,8 @@
 #ifndef RAPI_PLACES_H
 #define RAPI_PLACES_H
 
+#include <stdbool.h>
+
 #include "lib/base/list.h"
 #include "lib/event/task.h"
 
@@ -15,8 +17,9 @@ struct places {
 
 void places_init(struct places *p, unsigned max);
 
-/* Wait for a place.  Each task that has one gives it back. */
-WAITS void places_take(struct places *p);
+/* Wait for a place; false: gone() says that it is not wanted any more (NULL: it
+ * always is).  Each task that has one gives it back. */
+WAITS bool places_take(struct places *p, bool (*gone)(void *arg), void *arg);
 void places_give(struct places *p);
 
 #endif

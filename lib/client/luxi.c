@@ -10,6 +10,7 @@
 #include "lib/client/luxi.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -25,11 +26,15 @@
 
 /* The master may wait 89 s for a job's change; Ganeti's clients wait 180 s. */
 #define SILENCE_MAX_S 180
+/* How often it is looked whether somebody waits. */
+#define LOOK_MS 2000
 #define CALL_MAX_US (2 * SILENCE_MAX_S * 1000000LL)
 
 struct luxi {
 	char *path;
-	int fd; /* the socket; -1: closed after an error */
+	int fd;			 /* the socket; -1: closed after an error */
+	bool (*gone)(void *arg); /* whether nobody waits; NULL: unknown */
+	void *gone_arg;
 };
 
 static void disconnect(struct luxi *l)
@@ -110,6 +115,12 @@ bool luxi_alive(const struct luxi *l)
 	return is_usable(l);
 }
 
+void luxi_watch(struct luxi *l, bool (*gone)(void *arg), void *arg)
+{
+	l->gone = gone;
+	l->gone_arg = arg;
+}
+
 static bool timed_out(void)
 {
 	return errno == EAGAIN || errno == EWOULDBLOCK;
@@ -163,6 +174,26 @@ static int send_request(struct luxi *l, const struct buf *request,
 	return send_all(l, request->data, request->len, &sent, err);
 }
 
+/* Wait until there is something to read, as long as somebody wants it. */
+static int await_reply(const struct luxi *l, struct error *err)
+{
+	const int64_t end = clock_mono_us() + SILENCE_MAX_S * 1000000LL;
+	struct pollfd p = {.fd = l->fd, .events = POLLIN};
+
+	while (l->gone != NULL && poll(&p, 1, LOOK_MS) == 0) {
+		if (l->gone(l->gone_arg))
+			return error_set(err, ERR_LUXI, NULL,
+					 "Nobody waits for the answer of the "
+					 "master daemon any more");
+		if (clock_mono_us() > end) {
+			errno = EAGAIN;
+			return io_failed("No answer from the master daemon",
+					 err);
+		}
+	}
+	return 0;
+}
+
 /* Read an answer up to its end mark, which is dropped. */
 static int receive_reply(struct luxi *l, struct buf *reply, struct error *err)
 {
@@ -170,9 +201,12 @@ static int receive_reply(struct luxi *l, struct buf *reply, struct error *err)
 	auto_free char *chunk = xalloc(CHUNK);
 
 	while (clock_mono_us() < end) {
-		ssize_t n = recv(l->fd, chunk, CHUNK, 0);
 		const char *mark;
+		ssize_t n;
 
+		if (await_reply(l, err) < 0)
+			return -1;
+		n = recv(l->fd, chunk, CHUNK, 0);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)

@@ -27,6 +27,11 @@ bool luxi_is_at(const struct luxi *l, const char *socket_path);
 /* Whether the other end is still there; it is not asked. */
 bool luxi_alive(const struct luxi *l);
 
+/* While the master does not answer a call, look now and then whether anybody
+ * waits for it: when gone() says that nobody does the call fails.  NULL: do not
+ * look. */
+void luxi_watch(struct luxi *l, bool (*gone)(void *arg), void *arg);
+
 /* One request; args is a list.  The result, to be freed; NULL with *err of the
  * class that the master sent (kind, ecode and text), ERR_LUXI on trouble with
  * the connection.  Connects anew and tries once more if the peer closed an

@@ -116,10 +116,43 @@ json_t *request_relay(struct request *q, const char *method,
 	return result;
 }
 
+/* What only looks need not be awaited when the client has gone; the end of what
+ * changes something is. */
+static bool only_looks(const char *method)
+{
+	return str_starts(method, "Query") || strcmp(method, "PlanJobs") == 0;
+}
+
+static int begin_call(struct request *q, const char *method, struct error *err)
+{
+	if (be_connected(q->way, &q->luxi, err) < 0)
+		return -1;
+	if (only_looks(method))
+		luxi_watch(q->luxi, q->gone, q->gone_arg);
+	return 0;
+}
+
+/* Others will use the connection, if it is still there. */
+static void end_call(struct request *q, bool failed, const struct error *err)
+{
+	if (failed && err->kind == ERR_LUXI)
+		luxi_close(steal(&q->luxi));
+	else
+		luxi_watch(q->luxi, NULL, NULL);
+}
+
 json_t *request_call(struct request *q, const char *method, json_t *args STEALS,
 		     struct error *err)
 {
-	return request_way_call(q->way, &q->luxi, method, args, err);
+	json_t *result;
+
+	if (begin_call(q, method, err) < 0) {
+		json_decref(args);
+		return NULL;
+	}
+	result = luxi_call(q->luxi, method, args, err);
+	end_call(q, result == NULL, err);
+	return result;
 }
 
 int request_call_text(struct request *q, const char *method,
@@ -127,13 +160,12 @@ int request_call_text(struct request *q, const char *method,
 {
 	int rc;
 
-	if (be_connected(q->way, &q->luxi, err) < 0) {
+	if (begin_call(q, method, err) < 0) {
 		json_decref(args);
 		return -1;
 	}
 	rc = luxi_call_text(q->luxi, method, args, ret, err);
-	if (rc < 0 && err->kind == ERR_LUXI)
-		luxi_close(steal(&q->luxi));
+	end_call(q, rc < 0, err);
 	return rc;
 }
 

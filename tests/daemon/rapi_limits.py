@@ -190,8 +190,29 @@ def lists():
     h.point(got == [b"HTTP/1.1 200 OK"] * 20, "and all are made", got)
 
 
+def abandoned():
+    """Who goes before the master has answered makes room for others."""
+    base = files()
+    os.kill(int(sys.argv[4]), signal.SIGSTOP)
+    try:
+        for i in range(30):
+            with h.connect() as sock:
+                what = b"instances?bulk=1&" if i % 2 else b"info?"
+                sock.sendall(b"GET /2/%sx=%d HTTP/1.1\r\nHost: x\r\n\r\n" %
+                             (what, i))
+        begin = time.monotonic()
+        while files() > base + 2 and time.monotonic() < begin + SOON_S:
+            time.sleep(0.1)
+        left = files() - base
+    finally:
+        os.kill(int(sys.argv[4]), signal.SIGCONT)
+    h.point(left <= 2, "who is gone holds no place, though the master hangs",
+            f"{left} files more")
+
+
 def main():
     lists()
+    abandoned()
     followers()
     sizes()
     old_tls()

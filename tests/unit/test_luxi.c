@@ -174,6 +174,37 @@ Test(luxi, nothing_is_sent_where_a_request_was_refused)
 	end();
 }
 
+static bool at_the_second_look(void *arg)
+{
+	int *looks = arg;
+
+	return ++*looks == 2;
+}
+
+Test(luxi, nobody_waits_for_an_answer_that_nobody_wants)
+{
+	/* The first one never ends. */
+	static const char *const replies[] = {
+		"{", CLOSE_LATE, "{\"success\":true,\"result\":2}\3", NULL};
+	struct error err = {0};
+	int looks = 0;
+	struct luxi *l;
+	auto_json json_t *second = NULL;
+
+	begin(replies);
+	l = luxi_connect(sock, &err);
+	luxi_watch(l, at_the_second_look, &looks);
+	cr_assert_null(luxi_call(l, "A", json_array(), &err));
+	cr_expect_eq(err.kind, ERR_LUXI);
+	cr_expect_eq(looks, 2);
+	cr_expect_not(luxi_alive(l));
+	luxi_watch(l, NULL, NULL);
+	second = luxi_call(l, "B", json_array(), &err);
+	cr_expect_eq(json_integer_value(second), 2, "%s", err.text);
+	luxi_close(l);
+	end();
+}
+
 Test(luxi, bad_answers_are_errors)
 {
 	static const char *const replies[] = {

@@ -15,7 +15,7 @@ static WAITS void worker(void *arg)
 {
 	const char *name = arg;
 
-	places_take(&places);
+	cr_assert(places_take(&places, NULL, NULL));
 	if (places.taken > most)
 		most = places.taken;
 	strcat(order, name);
@@ -57,6 +57,36 @@ Test(rapi_places, who_finds_none_waits_for_his_turn)
 	cr_expect_eq(most, 2);
 	cr_expect_eq(places.taken, 0);
 	cr_expect_str_eq(order, "abcde");
+}
+
+static bool is_gone(void *arg)
+{
+	(void)arg;
+	return true;
+}
+
+static WAITS void impatient(void *arg)
+{
+	(void)arg;
+	if (places_take(&places, is_gone, NULL))
+		strcat(order, "+");
+	else
+		strcat(order, "-");
+}
+
+Test(rapi_places, who_goes_is_not_waited_for)
+{
+	places_init(&places, 1);
+	task_spawn("a", worker, "a");
+	task_spawn("impatient", impatient, NULL);
+	task_spawn("b", worker, "b");
+	run();
+	cr_expect_str_eq(order, "a-b");
+	cr_expect_eq(places.taken, 0);
+	/* Where there is a place nobody is asked. */
+	task_spawn("impatient", impatient, NULL);
+	run();
+	cr_expect_str_eq(order, "a-b+");
 }
 
 Test(rapi_places, what_was_given_back_is_there_again)
