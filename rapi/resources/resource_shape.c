@@ -4,7 +4,10 @@
  *
  * A page goes on behind a name, so it is right also when objects come and go
  * between two pages: nothing is sent twice, and what stays is sent.  A list in
- * another order than that of names therefore has one page. */
+ * another order than that of names therefore has one page.
+ *
+ * The history may have a million jobs.  For a page by ids the master is asked
+ * for these alone. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +19,12 @@
 #include "rapi/frame/route.h"
 
 #define LIMIT_MAX 100000
+
+/* Ids of jobs, so many at once at least, so many times as many where there were
+ * none; and the highest that a filter compares exactly. */
+#define PART_MIN 1000
+#define PART_GROWS 4
+#define ID_MAX (INT64_C(1) << 53)
 
 static const char *const ours[] = {"filter", "fields", "sort", "limit",
 				   "after"};
@@ -280,19 +289,130 @@ static json_t *page_of(struct request *q, const struct shape *s,
 	return list;
 }
 
+/* --- asking --- */
+
+/* Append the rows of this filter (NULL: all). */
+static int ask(struct request *q, const struct shape *s, const json_t *qfilter,
+	       json_t *rows, struct error *err)
+{
+	auto_json json_t *answer = request_call(
+		q, "Query",
+		json_make("[s, O, o]", q->route->kind->what, s->columns,
+			  json_ref(qfilter) ?: json_null()),
+		err);
+
+	if (answer == NULL || check_columns(answer, err) < 0)
+		return -1;
+	json_array_extend(rows, json_object_get(answer, "data"));
+	return 0;
+}
+
+/* Those with an id above low, and at most high. */
+static int ask_between(struct request *q, const struct shape *s, int64_t low,
+		       int64_t high, json_t *rows, struct error *err)
+{
+	auto_json json_t *both =
+		json_make("[s, [s, s, I], [s, s, I]]", "&", ">", "id",
+			  (json_int_t)low, "<=", "id", (json_int_t)high);
+
+	if (s->qfilter != NULL)
+		json_array_append(both, s->qfilter);
+	return ask(q, s, both, rows, err);
+}
+
+/* The highest id of those that are not archived; 0: all are. */
+static int newest_id(struct request *q, int64_t *ret, struct error *err)
+{
+	auto_json json_t *answer =
+		request_call(q, "Query",
+			     json_make("[s, [s], n]", q->route->kind->what,
+				       q->route->kind->name_field),
+			     err);
+	const json_t *row;
+	size_t i;
+
+	if (answer == NULL)
+		return -1;
+	*ret = 0;
+	json_array_foreach (json_object_get(answer, "data"), i, row)
+		if (json_integer_value(cell(row, 0)) > *ret)
+			*ret = json_integer_value(cell(row, 0));
+	return 0;
+}
+
+/* A part of all ids, above low and at most high, and how long the next one is.
+ * What is behind the newest job that is known to be there is one part. */
+struct part {
+	int64_t low, high, length, newest;
+};
+
+static void begin_parts(struct part *p, const struct shape *s)
+{
+	p->length = s->limit > PART_MIN ? s->limit + 1 : PART_MIN;
+	p->low = ID_MAX;
+	p->high = 0;
+	if (s->after != NULL)
+		str_to_int64(s->after, &p->high);
+}
+
+static void part_above(struct part *p)
+{
+	p->low = p->high;
+	p->high =
+		p->high < p->newest - p->length ? p->high + p->length : ID_MAX;
+}
+
+static void part_below(struct part *p)
+{
+	int64_t from = p->low < p->newest ? p->low : p->newest;
+
+	p->high = p->low;
+	p->low = from > p->length ? from - p->length : 0;
+}
+
+/* What a page needs, and one more, of very many: from its end of the ids on, in
+ * parts that get longer where there is nothing. */
+static int ask_in_parts(struct request *q, const struct shape *s, json_t *rows,
+			struct error *err)
+{
+	struct part p;
+	size_t before;
+
+	if (newest_id(q, &p.newest, err) < 0)
+		return -1;
+	begin_parts(&p, s);
+	do {
+		before = json_array_size(rows);
+		if (s->down)
+			part_below(&p);
+		else
+			part_above(&p);
+		if (ask_between(q, s, p.low, p.high, rows, err) < 0)
+			return -1;
+		if (json_array_size(rows) == before)
+			p.length *= PART_GROWS;
+	} while (json_array_size(rows) <= (size_t)s->limit &&
+		 (s->down ? p.low > 0 : p.high < ID_MAX));
+	return 0;
+}
+
+static bool goes_by_id(const struct request *q, const struct shape *s)
+{
+	const struct resource_kind *kind = q->route->kind;
+
+	return kind->page > 0 &&
+	       (s->sort == NULL || strcmp(s->sort, kind->name_field) == 0);
+}
+
 json_t *resource_shaped_list(struct request *q, bool bulk, struct error *err)
 {
 	auto_shape struct shape s = {0};
-	auto_json json_t *answer = NULL;
+	auto_json json_t *rows = json_array();
+	int rc;
 
 	if (read_shape(q, bulk, &s, err) < 0)
 		return NULL;
-	answer = request_call(q, "Query",
-			      json_make("[s, O, o]", q->route->kind->what,
-					s.columns,
-					json_ref(s.qfilter) ?: json_null()),
-			      err);
-	if (answer == NULL || check_columns(answer, err) < 0)
-		return NULL;
-	return page_of(q, &s, json_object_get(answer, "data"));
+	rc = goes_by_id(q, &s) ? ask_in_parts(q, &s, rows, err)
+			       : ask(q, &s, s.qfilter, rows, err);
+	return rc < 0 ? NULL : page_of(q, &s, rows);
 }
