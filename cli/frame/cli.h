@@ -128,6 +128,14 @@ json_t *cli_args(const struct cli *cli, int first);
 /* Call the master; connects when needed.  NULL with err. */
 json_t *cli_call(struct cli *cli, const char *method, json_t *args STEALS,
 		 struct error *err);
+/* The same for a question, which may be asked twice: when the connection is cut
+ * or nobody listens, as while the master daemon is started anew, it is asked
+ * again for a minute. */
+json_t *cli_call_again(struct cli *cli, const char *method, json_t *args STEALS,
+		       struct error *err);
+/* Whether a call failed because the master cannot be reached. */
+bool cli_is_cut(const struct cli *cli, const struct error *err);
+
 /* This node's paths; NULL with err. */
 const struct paths *cli_paths(struct cli *cli, struct error *err);
 

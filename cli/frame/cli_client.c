@@ -9,10 +9,16 @@
 #include <unistd.h>
 
 #include "cli/frame/cli.h"
+#include "lib/base/clock.h"
 #include "lib/base/str.h"
 #include "lib/client/luxi.h"
 #include "lib/json/json.h"
 #include "lib/model/config/ssconf.h"
+
+/* How long a question is asked again when the master is not reached, and how
+ * often: a master daemon that is started anew is back within seconds. */
+#define AGAIN_MAX_US (60 * (int64_t)1000000)
+#define AGAIN_EVERY_NS 200000000
 
 const struct paths *cli_paths(struct cli *cli, struct error *err)
 {
@@ -48,7 +54,7 @@ static int explain_no_master(struct cli *cli, struct error *err)
 				 "This is not the master node, please connect "
 				 "to node '%s' and rerun the command",
 				 master);
-	return error_set(err, ERR_LUXI, NULL,
+	return error_set(err, ERR_LUXI, LUXI_CUT,
 			 "Cannot talk to the master daemon at %s.\nIs "
 			 "gantry-masterd running?",
 			 socket);
@@ -72,6 +78,44 @@ json_t *cli_call(struct cli *cli, const char *method, json_t *args STEALS,
 		return NULL;
 	}
 	return luxi_call(cli->luxi, method, args, err);
+}
+
+bool cli_is_cut(const struct cli *cli, const struct error *err)
+{
+	return cli->not_master ||
+	       (err->kind == ERR_LUXI && str_eq(err->ecode, LUXI_CUT));
+}
+
+/* Forget the connection, so that the next call looks anew where the master is.
+ */
+static void hang_up(struct cli *cli)
+{
+	luxi_close(cli->luxi);
+	cli->luxi = NULL;
+}
+
+json_t *cli_call_again(struct cli *cli, const char *method, json_t *args STEALS,
+		       struct error *err)
+{
+	auto_json json_t *own = args;
+	int64_t deadline_us = 0;
+
+	for (;;) {
+		json_t *answer = cli_call(cli, method, json_incref(own), err);
+
+		if (answer != NULL || !cli_is_cut(cli, err) || cli->not_master)
+			return answer;
+		if (deadline_us == 0) {
+			deadline_us = clock_mono_us() + AGAIN_MAX_US;
+			fflush(stdout);
+			fprintf(stderr, "The connection to the master daemon "
+					"is lost, trying again\n");
+		}
+		if (clock_mono_us() > deadline_us)
+			return NULL;
+		hang_up(cli);
+		nanosleep(&(struct timespec){.tv_nsec = AGAIN_EVERY_NS}, NULL);
+	}
 }
 
 /* --- errors --- */

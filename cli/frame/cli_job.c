@@ -197,6 +197,21 @@ static void prepare_interrupt(const json_t *id)
 	signal(SIGINT, on_interrupt);
 }
 
+/* The master cannot be reached, and nobody knows what becomes of the job: say
+ * which one it is. */
+static int out_of_sight(const struct cli *cli, const json_t *id,
+			struct error *err)
+{
+	auto_free char *text = cli_str(id);
+
+	if (!cli_is_cut(cli, err))
+		return -1;
+	return error_wrap(err,
+			  "Job %s was submitted and may go on; gnt-job watch "
+			  "%s follows it",
+			  text, text);
+}
+
 /* Call WaitForJobChange until the job has ended and its log is told. */
 static int follow(struct cli *cli, const json_t *id, bool quiet,
 		  struct error *err)
@@ -209,14 +224,14 @@ static int follow(struct cli *cli, const json_t *id, bool quiet,
 		const json_t *log, *entry, *now;
 		const char *status;
 		size_t i;
-		auto_json json_t *change =
-			cli_call(cli, "WaitForJobChange",
-				 json_make("[O, [s], O, O, i]", id, "status",
-					   info, serial, WAIT_S),
-				 err);
+		auto_json json_t *change = cli_call_again(
+			cli, "WaitForJobChange",
+			json_make("[O, [s], O, O, i]", id, "status", info,
+				  serial, WAIT_S),
+			err);
 
 		if (change == NULL)
-			return -1;
+			return out_of_sight(cli, id, err);
 		if (json_is_string(change)) { /* "nochange" of old masters */
 			note_waiting(id,
 				     json_string_value(json_array_get(info, 0)),
@@ -299,12 +314,14 @@ static json_t *outcome(struct cli *cli, const json_t *id, struct error *err)
 	json_t *row;
 	const char *status;
 
-	rows = cli_call(cli, "QueryJobs",
-			json_make("[[O], [s, s, s]]", id, "status", "opstatus",
-				  "opresult"),
-			err);
-	if (rows == NULL)
+	rows = cli_call_again(cli, "QueryJobs",
+			      json_make("[[O], [s, s, s]]", id, "status",
+					"opstatus", "opresult"),
+			      err);
+	if (rows == NULL) {
+		out_of_sight(cli, id, err);
 		return NULL;
+	}
 	row = json_array_get(rows, 0);
 	status = json_string_value(json_array_get(row, 0));
 	if (status == NULL) {

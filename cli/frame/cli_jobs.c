@@ -118,8 +118,8 @@ static json_t *choose(struct cli *cli, struct cli_jobs *jobs, struct error *err)
 			break;
 		json_array_append(ids, json_array_get(job, 0));
 	}
-	rows = cli_call(cli, "QueryJobs", json_make("[o, [s]]", ids, "status"),
-			err);
+	rows = cli_call_again(cli, "QueryJobs",
+			      json_make("[o, [s]]", ids, "status"), err);
 	if (rows == NULL)
 		return NULL;
 	for (i = 0; i < json_array_size(rows); i++) {
@@ -187,6 +187,10 @@ static int wait_one(struct cli *cli, struct cli_jobs *jobs, struct error *err)
 	if (results != NULL) {
 		note_result(jobs, results);
 		return 0;
+	}
+	if (cli_is_cut(cli, &failure)) {
+		*err = failure;
+		return -1;
 	}
 	auto_free char *text = cli_error_text(&failure);
 

@@ -375,7 +375,7 @@ static int tell_archived(struct cli *cli, const struct error *failure)
 	return str_eq(status, "success") ? CLI_OK : CLI_FAILURE;
 }
 
-static int await(struct cli *cli, bool quiet)
+static int await(struct cli *cli, bool quiet, struct error *err)
 {
 	auto_json json_t *id = json_string(cli->args[0]);
 	struct error failure;
@@ -385,6 +385,10 @@ static int await(struct cli *cli, bool quiet)
 		return CLI_OK;
 	if (failure.kind == ERR_JOB_LOST)
 		return tell_archived(cli, &failure);
+	if (cli_is_cut(cli, &failure)) {
+		*err = failure;
+		return -1;
+	}
 	auto_free char *text = cli_error_text(&failure);
 
 	fflush(stdout);
@@ -394,7 +398,7 @@ static int await(struct cli *cli, bool quiet)
 
 static int wait_job(struct cli *cli, struct error *err)
 {
-	return check_id(cli, err) < 0 ? -1 : await(cli, true);
+	return check_id(cli, err) < 0 ? -1 : await(cli, true, err);
 }
 
 static int watch(struct cli *cli, struct error *err)
@@ -408,7 +412,7 @@ static int watch(struct cli *cli, struct error *err)
 	for (size_t i = 0; i < strlen(title); i++)
 		putchar('-');
 	putchar('\n');
-	return await(cli, false);
+	return await(cli, false, err);
 }
 
 /* --- the table --- */

@@ -63,7 +63,7 @@ static int connect_socket(struct luxi *l, struct error *err)
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
-		return error_set(err, ERR_LUXI, NULL,
+		return error_set(err, ERR_LUXI, LUXI_CUT,
 				 "Cannot connect to the master daemon at %s: "
 				 "%s; is this the master node, and does "
 				 "gantry-masterd run?",
@@ -129,7 +129,7 @@ static bool timed_out(void)
 /* What went wrong, by errno. */
 static int io_failed(const char *what, struct error *err)
 {
-	return error_set(err, ERR_LUXI, timed_out() ? LUXI_TIMED_OUT : NULL,
+	return error_set(err, ERR_LUXI, timed_out() ? LUXI_TIMED_OUT : LUXI_CUT,
 			 "%s: %s", what,
 			 timed_out() ? "time limit exceeded" : strerror(errno));
 }
@@ -213,7 +213,7 @@ static int receive_reply(struct luxi *l, struct buf *reply, struct error *err)
 			return io_failed("No answer from the master daemon",
 					 err);
 		if (n == 0)
-			return error_set(err, ERR_LUXI, NULL,
+			return error_set(err, ERR_LUXI, LUXI_CUT,
 					 "The master daemon closed the "
 					 "connection without an answer");
 		mark = memchr(chunk, LUXI_END, (size_t)n);

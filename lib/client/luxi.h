@@ -16,6 +16,9 @@ struct luxi;
 
 /* The code of an ERR_LUXI when the master did not answer in time. */
 #define LUXI_TIMED_OUT "timed_out"
+/* The same when nobody listens, or the connection has ended: whether the master
+ * has read the request is not known. */
+#define LUXI_CUT "cut"
 
 /* Connect to the socket; ERR_LUXI when nobody listens there. */
 struct luxi *luxi_connect(const char *socket_path, struct error *err);

@@ -13,12 +13,13 @@ import threading
 
 ETX = b"\3"
 TIME_LIMIT_S = 20
+SOCKET = "var/run/ganeti/socket/ganeti-query"
 MASTER = "node1.example.com"
 
 
 class FakeMaster:
     """Listens below a temporary root; `answers` are response objects, or
-    `script` gives one for each method and arguments."""
+    `script` gives one for each method and arguments; None cuts the connection."""
 
     def __init__(self, answers, script=None):
         self.answers = list(answers)
@@ -26,9 +27,9 @@ class FakeMaster:
         self.requests = []
         self.folder = tempfile.TemporaryDirectory(prefix="gnt-cli.")
         self.root = os.path.join(self.folder.name, MASTER)
-        sockets = os.path.join(self.root, "var/run/ganeti/socket")
+        path = os.path.join(self.root, SOCKET)
         data = os.path.join(self.root, "var/lib/ganeti")
-        os.makedirs(sockets)
+        os.makedirs(os.path.dirname(path))
         os.makedirs(data)
         for key, value in (("master_node", MASTER),
                            ("cluster_name", "cluster.example.com"),
@@ -37,7 +38,7 @@ class FakeMaster:
                       encoding="utf-8") as file:
                 file.write(value + "\n")
         self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(os.path.join(sockets, "ganeti-query"))
+        self.listener.bind(path)
         self.listener.listen(5)
         self.acceptor = threading.Thread(target=self._accept, daemon=True)
         self.acceptor.start()
@@ -69,7 +70,10 @@ class FakeMaster:
                 pending += data
                 while ETX in pending:
                     message, pending = pending.split(ETX, 1)
-                    conn.sendall(self._answer(message) + ETX)
+                    answer = self._answer(message)
+                    if answer is None:
+                        return
+                    conn.sendall(answer + ETX)
 
     def _answer(self, message):
         request = json.loads(message)
@@ -85,7 +89,15 @@ class FakeMaster:
         else:
             answer = {"success": False,
                       "result": ["GenericError", ["nothing recorded"]]}
-        return json.dumps(answer).encode()
+        return None if answer is None else json.dumps(answer).encode()
+
+    def go_away(self):
+        """Nobody is found at the socket any more: another node is the
+        master."""
+        os.unlink(os.path.join(self.root, SOCKET))
+        with open(os.path.join(self.root, "var/lib/ganeti/ssconf_master_node"),
+                  "w", encoding="utf-8") as file:
+            file.write("node2.example.com\n")
 
     def environment(self):
         return dict(os.environ, GANETI_ROOTDIR=self.root,

@@ -35,9 +35,41 @@ class Jobs:
         return {"success": True, "result": result}
 
 
+class CutJobs(Jobs):
+    """The same from a master whose daemon is started anew: while each job is
+    waited for, and before it is told how it ended, the connection is cut."""
+
+    def __init__(self):
+        super().__init__()
+        self.cut = set()
+
+    def answer(self, method, args):
+        what = (method, str(args[0]))
+        if method in ("WaitForJobChange", "QueryJobs") and \
+                what not in self.cut:
+            self.cut.add(what)
+            return None
+        return super().answer(method, args)
+
+
+class LeavingJobs(Jobs):
+    """The same, until another node is the master."""
+
+    def __init__(self):
+        super().__init__()
+        self.master = None
+
+    def answer(self, method, args):
+        if method != "WaitForJobChange":
+            return super().answer(method, args)
+        self.master.go_away()
+        return None
+
+
 def follow(folder, n, jobs):
     """Submit n jobs and follow them: the run, and what was asked."""
     master = FakeMaster([], script=jobs.answer)
+    jobs.master = master
     try:
         run = master.run([os.path.join(folder, "gnt-debug"), "submit-job"] +
                          [FILE] * n)
@@ -59,6 +91,20 @@ def main():
     tap.point(max(len(args[0]) for method, args in asked
                   if method == "QueryJobs") <= 25,
               "and few of them asked at a time")
+    run, asked = follow(folder, 2, CutJobs())
+    tap.point(run.returncode == 0,
+              "who waits for jobs survives a restart of the master daemon",
+              run.stderr.split("\n"))
+    tap.point(len([1 for method, _ in asked
+                   if method == "SubmitManyJobs"]) == 1,
+              "and submits nothing again")
+    run, _ = follow(folder, 2, LeavingJobs())
+    tap.point(run.returncode == 11 and "gnt-job watch 1" in run.stderr and
+              "node2.example.com" in run.stderr,
+              "a job whose master is another node now is named",
+              run.stderr.split("\n"))
+    tap.point("has failed" not in run.stderr,
+              "and not called one that has failed", run.stderr.split("\n"))
     return tap.end()
 
 
