@@ -72,18 +72,29 @@ static int check_index(const char *action, const char *ident, struct error *err)
 			 ident);
 }
 
+/* no_0 or -0, which take parameters away elsewhere; given is false or null. */
+static int no_device(const char *ident, const json_t *given, struct error *err)
+{
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "'%s%s' names no change of a device (INDEX:remove "
+			 "takes one away)",
+			 json_is_false(given) ? "no_" : "-", ident);
+}
+
 /* ["add", {...}], ["2:add", ...], ["1", {"remove": true}] and so on become
  * [action, index or name, {...}]. */
 static json_t *device_change(const json_t *pair, struct error *err)
 {
 	const char *ident = json_string_value(json_array_get(pair, 0));
-	const json_t *given = json_array_get(pair, 1);
-	auto_json json_t *values = json_is_object(given)
-					   ? json_copy(json_unconst(given))
-					   : json_object();
+	json_t *given = json_array_get(pair, 1);
+	auto_json json_t *values = json_copy(given);
 	bool last = is_action(ident);
 	const char *action = ident;
 
+	if (!json_is_object(given)) {
+		no_device(ident, given, err);
+		return NULL;
+	}
 	if (!last && (take_action(values, &action, err) < 0 ||
 		      check_index(action, ident, err) < 0))
 		return NULL;

@@ -144,6 +144,11 @@ fails "two actions at once" change --net 0:add,remove
 like "$out" 'Cannot do more than one' "are refused"
 fails "removal with parameters" change --net 0:remove,link=br1
 like "$out" 'Not accepting parameters on removal' "too"
+fails "a disk that shall not be removed" change --disk no_remove
+like "$out" "no_remove" "is not removed"
+fails "nor does a minus add a NIC" change --net -add
+like "$out" "INDEX:remove" "and it is said how one goes"
+fails "a disk with no_ before its number" change --disk no_0
 fails "a disk without size" change --disk add:mode=rw
 like "$out" "Missing required parameter 'size'" "as well"
 fails "only a detail" change -B vcpus=1 --file-driver=loop
