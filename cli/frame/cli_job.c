@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/frame/cli_list.h"
 #include "cli/frame/cli_opts.h"
 #include "cli/frame/cli_plan.h"
 #include "cli/frame/cli_text.h"
@@ -107,25 +108,26 @@ void cli_op_unless(const struct cli *cli, json_t *op, const char *param,
 /* On a terminal, entries of the type progress are drawn over each other. */
 static bool in_progress;
 
-static void end_progress(void)
+static void end_progress(FILE *out)
 {
 	if (in_progress)
-		putchar('\n');
+		putc('\n', out);
 	in_progress = false;
 }
 
-static void print_line(const char *type, const char *when, const char *text)
+static void print_line(FILE *out, const char *type, const char *when,
+		       const char *text)
 {
-	if (str_eq(type, "progress") && isatty(STDOUT_FILENO)) {
-		printf("\r%s %s\033[K", when, text);
+	if (str_eq(type, "progress") && isatty(fileno(out))) {
+		fprintf(out, "\r%s %s\033[K", when, text);
 		in_progress = true;
 		return;
 	}
-	end_progress();
-	printf("%s %s\n", when, text);
+	end_progress(out);
+	fprintf(out, "%s %s\n", when, text);
 }
 
-static void print_entry(const json_t *entry)
+static void print_entry(FILE *out, const json_t *entry)
 {
 	const json_t *stamp = json_array_get(entry, 1);
 	const char *type = json_string_value(json_array_get(entry, 2));
@@ -144,7 +146,7 @@ static void print_entry(const json_t *entry)
 
 		text = cli_printable(raw);
 	}
-	print_line(type, when, text);
+	print_line(out, type, when, text);
 }
 
 static bool is_final(const char *status)
@@ -217,6 +219,8 @@ static int follow(struct cli *cli, const json_t *id, bool quiet,
 		  struct error *err)
 {
 	auto_json json_t *info = json_null(), *serial = json_null();
+	/* What is on stdout is read by a program then. */
+	FILE *out = cli_wants_data(cli) ? stderr : stdout;
 	const char *said = "";
 
 	prepare_interrupt(id);
@@ -247,13 +251,13 @@ static int follow(struct cli *cli, const json_t *id, bool quiet,
 					 "job");
 		json_array_foreach (log, i, entry) {
 			if (!quiet)
-				print_entry(entry);
+				print_entry(out, entry);
 			json_decref(serial);
 			serial = json_copy(json_array_get(entry, 0));
 		}
 		if (is_final(status))
-			end_progress();
-		fflush(stdout);
+			end_progress(out);
+		fflush(out);
 		if (json_array_size(log) == 0 && is_final(status))
 			return 0;
 		if (json_array_size(log) == 0 && json_equal(info, now))

@@ -39,7 +39,8 @@ int cli_submit(struct cli *cli, json_t *op STEALS, json_t **ret_result,
 /* Submit a list of opcodes as one job; its id, to be freed, NULL with err. */
 json_t *cli_submit_job(struct cli *cli, json_t *ops STEALS, struct error *err);
 
-/* Wait for a job; each line of its log goes to stdout.  The result of its
+/* Wait for a job; each line of its log goes to stdout, or to stderr with a
+ * --format for programs.  The result of its
  * opcodes (a list), or NULL with err.  Others may archive a job that has ended
  * before one looks at it: then the result comes without the log. */
 json_t *cli_poll(struct cli *cli, const json_t *id, bool quiet,

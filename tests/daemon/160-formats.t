@@ -79,6 +79,8 @@ each "job why" gnt-job why "$job"
 each "cluster queue info" gnt-cluster queue info
 each "cluster watcher info" gnt-cluster watcher info
 if is_virtual; then
+    each "node volumes" gnt-node volumes
+    like "$(cat "$VC/err")" "WARNING" "where the job warns, on stderr"
     like "$(m gnt-vcluster list "$VC" --format=yaml)" "^nodes:$" \
         "vcluster list as YAML"
     like "$(m gnt-vcluster list "$VC" --format=csv)" \
