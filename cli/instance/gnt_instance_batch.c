@@ -215,6 +215,35 @@ static int follow_undo(struct cli *cli, const json_t *id, struct error *err)
 	return cli_follow(cli, json_array_get(results, 0), err);
 }
 
+/* Whether some instances have no place, which is said. */
+static bool tell_failed(const json_t *result)
+{
+	const json_t *failed = json_get(result, "failed");
+	auto_free char *names = NULL;
+
+	if (json_array_size(failed) == 0)
+		return false;
+	names = cli_join(failed, ", ");
+	fprintf(stderr, "No place was found for: %s\n", names);
+	return true;
+}
+
+/* Of a dry run: where each would go.  A master of Ganeti's does not tell. */
+static int tell_places(const json_t *result)
+{
+	const json_t *row;
+	size_t i;
+
+	printf("Dry run: nothing was created\n");
+	json_array_foreach (json_get(result, "placement"), i, row) {
+		auto_free char *name = cli_str(json_array_get(row, 0));
+		auto_free char *nodes = cli_join(json_array_get(row, 1), ":");
+
+		printf("%s would be created on %s\n", name, nodes);
+	}
+	return tell_failed(result) ? CLI_FAILURE : CLI_OK;
+}
+
 static int follow(struct cli *cli, const json_t *result, struct error *err)
 {
 	int failed = cli_follow(cli, result, err);
@@ -222,13 +251,8 @@ static int follow(struct cli *cli, const json_t *result, struct error *err)
 	if (failed < 0 ||
 	    follow_undo(cli, json_get(result, "undo_job"), err) < 0)
 		return -1;
-	if (json_array_size(json_get(result, "failed")) > 0) {
-		auto_free char *names =
-			cli_join(json_get(result, "failed"), ", ");
-
-		fprintf(stderr, "No place was found for: %s\n", names);
+	if (tell_failed(result))
 		failed++;
-	}
 	if (failed > 0) {
 		auto_free char *errors = cli_errors(failed);
 
@@ -260,6 +284,8 @@ static int batch_create(struct cli *cli, struct error *err)
 		tool_print_explanation(cli, result);
 		return CLI_OK;
 	}
+	if (cli_given(cli, &OPT_DRY_RUN))
+		return tell_places(result);
 	return follow(cli, result, err);
 }
 

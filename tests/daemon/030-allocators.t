@@ -145,6 +145,11 @@ m gnt-instance batch-create --help | sed -n '/^  \[{/,/}\]$/p' |
     sed 's/"drbd"/"sharedfile"/; s/"10g"/"4m"/; s/512}/4}/; s/"1g"/"64m"/;
          s/"instance_name"/"name_check": false, "ip_check": false, &/' \
         >"$VC/example.json"
+succeeds "tried without effect" \
+    m gnt-instance batch-create --dry-run -I hail "$VC/example.json"
+like "$out" "^web1.example.com would be created on node[1-9]" \
+    "it is said where they would be"
+unlike "$out" "created successfully" "and not that they are"
 succeeds "which is one" m gnt-instance batch-create -I hail "$VC/example.json"
 is "$(m gnt-instance list --no-headers --units m -o name,be/memory,disk.sizes \
     --separator=: web1.example.com)" "web1.example.com:64:4,4" \

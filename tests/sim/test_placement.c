@@ -347,6 +347,29 @@ Test(placement, what_all_created_stays)
 		cr_assert_not_null(instance(names[i]));
 }
 
+/* As with Ganeti, whose command reads the jobs of the result. */
+Test(placement, a_dry_run_tells_the_places)
+{
+	static const char *const names[] = {"web1", "web2", NULL};
+	json_t *op = op_bulk(NODE2, names);
+	auto_json json_t *result = NULL;
+	const struct job *j;
+	struct error err;
+	uint64_t id;
+
+	json_set_bool(op, "dry_run", true);
+	id = sim_submit(&s, op, NULL);
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	assert_placed(id, names);
+	j = queue_job(s.master->queue, id);
+	result = json_parse(j->ops[0].result, strlen(j->ops[0].result), &err);
+	cr_assert_eq(json_array_size(json_get(result, "allocatable")), 2);
+	cr_assert(json_is_array(json_get(result, "failed")));
+	cr_assert(json_is_array(json_get(result, "jobs")));
+	cr_assert_eq(json_array_size(json_get(result, "jobs")), 0);
+	cr_assert_null(instance(names[0]));
+}
+
 /* --- room for moves --- */
 
 /* MiB guaranteed to instances on the node. */

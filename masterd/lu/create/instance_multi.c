@@ -349,7 +349,35 @@ static int check_atomic(struct lu *lu, struct error *err)
 			 text);
 }
 
-static WAITS int multi_check(struct lu *lu, struct error *err)
+/* The result without jobs: names in the order of the request, those without a
+ * place, and where the others go. */
+static json_t *partial_result(const struct multi *m)
+{
+	json_t *names = json_array(), *placement = json_array();
+
+	for (size_t i = 0; i < m->n; i++) {
+		const char *name = m->ops[i].instance_name;
+		const json_t *nodes = json_get(m->placed, name);
+
+		if (nodes == NULL)
+			continue;
+		json_array_append_new(names, json_string(name));
+		json_array_append_new(placement,
+				      json_make("[s, O]", name, nodes));
+	}
+	return json_make("{s:o, s:O, s:o}", "allocatable", names, "failed",
+			 m->failed, "placement", placement);
+}
+
+static void set_dry_run_result(struct lu *lu)
+{
+	json_t *result = partial_result(multi_of(lu));
+
+	json_object_set_new(result, "jobs", json_array());
+	lu->dry_run_result = result;
+}
+
+static WAITS int find_places(struct lu *lu, struct error *err)
 {
 	const struct op_instance_multi_alloc *op = lu->op;
 	struct multi *m = multi_of(lu);
@@ -367,6 +395,14 @@ static WAITS int multi_check(struct lu *lu, struct error *err)
 		json_object_set_new(
 			m->placed, m->ops[i].instance_name,
 			json_make("[s, s*]", m->ops[i].pnode, m->ops[i].snode));
+	return 0;
+}
+
+static WAITS int multi_check(struct lu *lu, struct error *err)
+{
+	if (find_places(lu, err) < 0)
+		return -1;
+	set_dry_run_result(lu);
 	return 0;
 }
 
@@ -539,29 +575,22 @@ static void take_last(json_t *result)
 static WAITS json_t *submit(struct lu *lu, struct error *err)
 {
 	struct multi *m = multi_of(lu);
-	json_t *jobs = json_array(), *names = json_array(), *result;
-	json_t *placement = json_array();
+	json_t *jobs = json_array(), *partial = partial_result(m);
+	const json_t *names = json_get(partial, "allocatable");
+	json_t *result;
 	bool undone;
 
 	for (size_t i = 0; i < m->n; i++) {
 		const char *name = m->ops[i].instance_name;
 		const json_t *nodes = json_get(m->placed, name);
 
-		if (nodes == NULL)
-			continue;
-		json_array_append_new(names, json_string(name));
-		json_array_append_new(placement,
-				      json_make("[s, O]", name, nodes));
-		json_array_append_new(jobs, job_for(lu, i, nodes));
+		if (nodes != NULL)
+			json_array_append_new(jobs, job_for(lu, i, nodes));
 	}
 	undone = json_array_size(jobs) > 0 && is_undone(lu);
 	if (undone)
 		json_array_append_new(jobs, last_job(lu, names));
-	result = lu_submit_jobs(lu, jobs,
-				json_make("{s:o, s:O, s:o}", "allocatable",
-					  names, "failed", m->failed,
-					  "placement", placement),
-				err);
+	result = lu_submit_jobs(lu, jobs, partial, err);
 	if (result != NULL && undone)
 		take_last(result);
 	return result;
