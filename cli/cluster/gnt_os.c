@@ -298,24 +298,31 @@ static json_t *kept_of(const json_t *rows, size_t column, const char *os)
 	return json_object();
 }
 
-/* For a name that is not a definition's (a variant, or unknown): whether the
- * cluster has recorded anything for it. */
-static bool print_kept(const json_t *rows, const char *os)
+/* Whether the cluster has recorded anything for this name. */
+static bool is_kept(const json_t *rows, const char *os)
+{
+	auto_json json_t *hvp = kept_of(rows, 7, os);
+	auto_json json_t *params = kept_of(rows, 8, os);
+
+	return json_object_size(hvp) > 0 || json_object_size(params) > 0;
+}
+
+/* What it has, for a name that is not a definition's: a variant, or unknown. */
+static void print_kept(const json_t *rows, const char *os)
 {
 	auto_json json_t *hvp = kept_of(rows, 7, os);
 	auto_json json_t *params = kept_of(rows, 8, os);
 	auto_json json_t *view = NULL;
 
-	if (json_object_size(hvp) == 0 && json_object_size(params) == 0) {
+	if (!is_kept(rows, os)) {
 		printf("%s: \n\n", os);
-		return false;
+		return;
 	}
 	view = json_make("{s:{s:O, s:O}}", os,
 			 "OS-specific hypervisor parameters", hvp,
 			 "OS parameters", params);
 	cli_print_info(view);
 	printf("\n");
-	return true;
 }
 
 static bool is_definition(const json_t *rows, const char *os)
@@ -329,20 +336,24 @@ static bool is_definition(const json_t *rows, const char *os)
 	return false;
 }
 
-/* "noop+small", which the definition noop has. */
+/* Whether it is a variant of the row's definition: "noop+small" of noop. */
+static bool is_variant_of(const json_t *row, const char *os)
+{
+	const char *name = json_string_value(json_array_get(row, 0));
+	size_t len = name == NULL ? 0 : strlen(name);
+
+	return len > 0 && strncmp(os, name, len) == 0 && os[len] == '+' &&
+	       json_array_has_str(json_array_get(row, 2), os + len + 1);
+}
+
 static bool is_variant(const json_t *rows, const char *os)
 {
 	const json_t *row;
 	size_t i;
 
-	json_array_foreach (rows, i, row) {
-		const char *name = json_string_value(json_array_get(row, 0));
-		size_t len = name == NULL ? 0 : strlen(name);
-
-		if (len > 0 && strncmp(os, name, len) == 0 && os[len] == '+' &&
-		    json_array_has_str(json_array_get(row, 2), os + len + 1))
+	json_array_foreach (rows, i, row)
+		if (is_variant_of(row, os))
 			return true;
-	}
 	return false;
 }
 
@@ -356,25 +367,51 @@ static bool is_asked_for(const struct cli *cli, const json_t *row)
 	return cli->n_args == 0;
 }
 
-static int info(struct cli *cli, struct error *err)
+/* For programs: the definitions that are asked for, also by a variant. */
+static void print_info_rows(const struct cli *cli, const json_t *rows)
 {
-	auto_json json_t *rows = diagnose_rows(cli, INFO_FIELDS, err);
-	const char *unknown = NULL;
+	auto_json json_t *chosen = json_array();
+	json_t *row;
+	size_t i;
+
+	json_array_foreach (rows, i, row) {
+		bool meant = is_asked_for(cli, row);
+
+		for (int k = 0; k < cli->n_args; k++)
+			meant |= is_variant_of(row, cli->args[k]);
+		if (meant)
+			json_array_append(chosen, row);
+	}
+	print_rows(cli, chosen, INFO_FIELDS);
+}
+
+static void print_info(const struct cli *cli, const json_t *rows)
+{
 	const json_t *row;
 	size_t i;
 
-	if (rows == NULL)
-		return -1;
-	if (cli_wants_data(cli)) {
-		print_rows(cli, rows, INFO_FIELDS);
-		return CLI_OK;
-	}
 	json_array_foreach (rows, i, row)
 		if (is_asked_for(cli, row))
 			print_definition(row);
 	for (int k = 0; k < cli->n_args; k++)
+		if (!is_definition(rows, cli->args[k]))
+			print_kept(rows, cli->args[k]);
+}
+
+static int info(struct cli *cli, struct error *err)
+{
+	auto_json json_t *rows = diagnose_rows(cli, INFO_FIELDS, err);
+	const char *unknown = NULL;
+
+	if (rows == NULL)
+		return -1;
+	if (cli_wants_data(cli))
+		print_info_rows(cli, rows);
+	else
+		print_info(cli, rows);
+	for (int k = 0; k < cli->n_args; k++)
 		if (!is_definition(rows, cli->args[k]) &&
-		    !print_kept(rows, cli->args[k]) &&
+		    !is_kept(rows, cli->args[k]) &&
 		    !is_variant(rows, cli->args[k]))
 			unknown = cli->args[k];
 	return unknown == NULL ? CLI_OK : tool_unknown("OS", unknown, err);

@@ -88,6 +88,7 @@ static int info(struct cli *cli, struct error *err)
 	auto_json json_t *rows = cli_run_op(
 		cli, diagnose_op(cli, "nodegroup_status", "parameters"), err);
 	auto_strv struct strv missing = {0}, seen = {0};
+	bool data = cli_wants_data(cli);
 	const char *unknown = NULL;
 
 	if (rows == NULL)
@@ -98,22 +99,21 @@ static int info(struct cli *cli, struct error *err)
 	}
 	for (int i = 0; i < cli->n_args; i++)
 		strv_add(&missing, cli->args[i]);
-	if (cli_wants_data(cli)) {
+	if (data)
 		print_data(cli, rows, &missing, "nodegroup_status",
 			   "parameters");
-		return CLI_OK;
-	}
 	for (size_t i = 0; i < json_array_size(rows); i++) {
 		const json_t *row = json_array_get(rows, i);
 		const char *name = json_string_value(json_array_get(row, 0));
 
 		strv_add(&seen, name);
-		if (missing.n == 0 || strv_has(&missing, name))
+		if (!data && (missing.n == 0 || strv_has(&missing, name)))
 			print_provider(row);
 	}
 	for (size_t i = 0; i < missing.n; i++)
 		if (!strv_has(&seen, missing.items[i])) {
-			printf("%s: Not Found\n\n", missing.items[i]);
+			if (!data)
+				printf("%s: Not Found\n\n", missing.items[i]);
 			unknown = missing.items[i];
 		}
 	if (unknown == NULL)

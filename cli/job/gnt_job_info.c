@@ -186,6 +186,7 @@ static int info(struct cli *cli, struct error *err)
 {
 	json_t *filter = cli_number_filter(cli, "id", err), *row;
 	auto_json json_t *answer = NULL, *views = json_array();
+	bool data = cli_wants_data(cli);
 	const json_t *unknown = NULL;
 	size_t i;
 
@@ -202,22 +203,23 @@ static int info(struct cli *cli, struct error *err)
 		err);
 	if (answer == NULL)
 		return -1;
-	if (cli_wants_data(cli)) {
+	if (data) {
 		auto_json json_t *list = cli_table_json(
 			json_get(answer, "fields"), json_get(answer, "data"));
 
 		cli_print_data(cli, list);
-		return CLI_OK;
 	}
 	json_array_foreach (json_get(answer, "data"), i, row) {
 		bool known = json_is_array(field(row, F_OPS));
 
-		json_array_append_new(views, known ? job_view(row)
-						   : missing_view(row));
 		if (!known)
 			unknown = field(row, F_ID);
+		if (!data)
+			json_array_append_new(views, known ? job_view(row)
+							   : missing_view(row));
 	}
-	cli_print_info(views);
+	if (!data)
+		cli_print_info(views);
 	if (unknown == NULL)
 		return CLI_OK;
 	auto_free char *id = cli_str(unknown);

@@ -170,6 +170,7 @@ Invalid job ID 'ghost'|gnt-job cancel ghost
 Job 99999 not found in queue|gnt-job change-priority --priority high 99999
 use|gnt-job change-priority --priority ghost 1
 job|gnt-job info 99999
+job|gnt-job info --format=json 99999
 Invalid job ID 'ghost'|gnt-job info ghost
 job|gnt-job list 99999
 job|gnt-job list 1 99999
@@ -244,8 +245,11 @@ group|gnt-node restricted-command -g ghost x
 node|gnt-node volumes ghost
 OS 'ghost' not known|gnt-os info ghost
 OS 'noop\+ghost' not known|gnt-os info noop+ghost
+OS 'ghost' not known|gnt-os info --format=json ghost
+OS 'noop\+ghost' not known|gnt-os info --format=json noop+ghost
 Hypervisor 'ghost' not known|gnt-os modify -H ghost:a=1 noop
 provider 'ghost' not known|gnt-storage info ghost
+provider 'ghost' not known|gnt-storage info --format=json ghost
 END
 
 # Commands without names of things that are there, or that are about new ones.

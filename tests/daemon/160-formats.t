@@ -71,6 +71,8 @@ each "job info" gnt-job info "$job"
 each "os list" gnt-os list
 each "os diagnose" gnt-os diagnose
 each "os info" gnt-os info
+is "$(m gnt-os info --format=csv --no-headers nosuch 2>/dev/null)" "" \
+    "only of those that are named"
 each "cluster info" gnt-cluster info
 each "cluster version" gnt-cluster version
 each "cluster search-tags" gnt-cluster search-tags .
