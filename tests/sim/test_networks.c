@@ -5,6 +5,7 @@
 
 #include "lib/json/json.h"
 #include "masterd/config/config.h"
+#include "queue/queue.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"
 
@@ -389,4 +390,66 @@ Test(networks, nobody_gets_the_address_of_the_node)
 	expect(talk_over("talk"), "success");
 	settle();
 	expect(op, "already in use");
+}
+
+static json_t *move_to(const char *group, const char *node)
+{
+	return json_make("{s:s, s:s, s:[s]}", "OP_ID", "OP_GROUP_ASSIGN_NODES",
+			 "group_name", group, "nodes", node);
+}
+
+/* Its node went to a group that the network is not connected to. */
+Test(networks, one_that_an_instance_uses_stays)
+{
+	expect(add_group("g2"), "success");
+	expect(add("198.51.100.0/29"), "success");
+	expect(connect_op(), "success");
+	expect(add_instance("web1", nic_with("198.51.100.3")), "success");
+	expect(move_to("g2", s.nodes[0].name), "success");
+	expect(disconnect_op(), "success");
+	expect(op("OP_NETWORK_REMOVE"), "NICs in it: web1");
+	cr_expect_not_null(net());
+	expect(op_named("OP_INSTANCE_REMOVE", "web1"), "success");
+	expect(op("OP_NETWORK_REMOVE"), "success");
+}
+
+/* The error of a job that has failed, to be freed. */
+static char *error_of(uint64_t id)
+{
+	cr_expect_str_eq(sim_wait(&s, id), "error");
+	return xstrdup(queue_job(s.master->queue, id)->ops[0].result);
+}
+
+/* Not even when the instance comes while the hooks run. */
+Test(networks, one_that_an_instance_has_just_taken_stays_connected)
+{
+	auto_free char *why = NULL;
+	uint64_t id;
+
+	expect(add("198.51.100.0/29"), "success");
+	expect(connect_op(), "success");
+	s.nodes[1].slow = "hooks_runner";
+	id = sim_submit(&s, disconnect_op(), NULL);
+	expect(add_instance("web1", nic_with("198.51.100.3")), "success");
+	why = error_of(id);
+	cr_expect_not_null(strstr(why, "in the way: web1"), "%s", why);
+	cr_expect_eq(json_object_size(connections()), 1);
+}
+
+/* While the node of a creation is asked for its memory. */
+Test(networks, one_that_has_gone_meanwhile_is_nobodys)
+{
+	auto_free char *why = NULL;
+	uint64_t id;
+
+	expect(add("198.51.100.0/29"), "success");
+	expect(connect_op(), "success");
+	s.nodes[0].slow = "node_info";
+	id = sim_submit(&s, add_instance("web1", nic_with("198.51.100.3")),
+			NULL);
+	expect(disconnect_op(), "success");
+	expect(op("OP_NETWORK_REMOVE"), "success");
+	why = error_of(id);
+	cr_expect_not_null(strstr(why, "Network"), "%s", why);
+	cr_expect_null(config_find(s.master->config, CONFIG_INSTANCE, "web1"));
 }

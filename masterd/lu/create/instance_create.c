@@ -218,6 +218,7 @@ static WAITS int book(struct lu *lu, struct error *err)
 	if (spec_reserve_port(lu, &c->spec, err) < 0 ||
 	    instance_place_check_capacity(lu, create_op(lu), &c->spec,
 					  &c->nodes, err) < 0 ||
+	    spec_link_nics(lu, &c->spec, c->nodes.primary, err) < 0 ||
 	    booking_put(lu, create_op(lu), &c->spec, c->uuid, &c->nodes, err) <
 		    0)
 		return -1;

@@ -409,6 +409,42 @@ static int remove_expand(struct lu *lu, struct error *err)
 	return want_network(lu, op->network_name, err);
 }
 
+static bool has_nic_in(const json_t *inst, const char *network)
+{
+	const json_t *nic;
+	size_t i;
+
+	json_array_foreach (inst_nics(inst), i, nic)
+		if (str_eq(nic_network(nic), network))
+			return true;
+	return false;
+}
+
+/* Such instances are where it is not connected any more: on nodes that went to
+ * another group. */
+static int check_unused(struct lu *lu, const json_t *network, struct error *err)
+{
+	auto_strv struct strv names = {0};
+	auto_free char *text = NULL;
+	const char *uuid;
+	json_t *inst;
+
+	json_object_foreach (
+		json_unconst(config_all(lu->m->config, CONFIG_INSTANCE)), uuid,
+		inst)
+		if (has_nic_in(inst, network_uuid(network)))
+			strv_add(&names, inst_name(inst));
+	if (names.n == 0)
+		return 0;
+	strv_sort(&names);
+	text = strv_join(&names, ", ");
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "Instances have NICs in it: %s. Take network '%s' "
+			 "from them first (gnt-instance modify --net "
+			 "N:network=none)",
+			 text, network_name(network));
+}
+
 static int remove_check(struct lu *lu, struct error *err)
 {
 	const json_t *network = network_of(lu)->network;
@@ -424,7 +460,7 @@ static int remove_check(struct lu *lu, struct error *err)
 		    NULL)
 			strv_add(&groups, group_name(group));
 	if (groups.n == 0)
-		return 0;
+		return check_unused(lu, network, err);
 	strv_sort(&groups);
 	text = strv_join(&groups, ", ");
 	return error_set(err, ERR_PREREQ, ECODE_STATE,

@@ -272,6 +272,9 @@ static WAITS json_t *disconnect_exec(struct lu *lu, struct error *err)
 {
 	if (connection_of(lu)->nothing_to_do)
 		return json_null();
+	/* Check again: an instance may have been created during the hooks. */
+	if (refuse_conflicts(lu, "disconnected from", is_in_network, err) < 0)
+		return NULL;
 	return put_connection(lu, NULL, err);
 }
 

@@ -367,6 +367,19 @@ int spec_reserve_macs(struct lu *lu, struct inst_spec *s, struct error *err)
 	return 0;
 }
 
+int spec_link_nics(struct lu *lu, struct inst_spec *s, const char *pnode,
+		   struct error *err)
+{
+	for (size_t i = 0; i < json_array_size(s->nics); i++) {
+		json_t *nic = json_array_get(s->nics, i);
+
+		if (nic_has_network(nic) &&
+		    spec_nic_link(lu, nic, pnode, err) < 0)
+			return error_wrap(err, "NIC %zu", i);
+	}
+	return 0;
+}
+
 int spec_reserve_addresses(struct lu *lu, const struct op_instance_create *op,
 			   struct inst_spec *s, const char *pnode,
 			   struct error *err)

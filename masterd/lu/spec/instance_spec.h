@@ -78,6 +78,11 @@ int spec_nic_address(struct lu *lu, json_t *nic, const char *pnode,
 int spec_nic_link(struct lu *lu, json_t *nic, const char *pnode,
 		  struct error *err);
 
+/* The same for all NICs that have a network; ERR_PREREQ when it has gone, or is
+ * not connected to the node's group any more. */
+int spec_link_nics(struct lu *lu, struct inst_spec *s, const char *pnode,
+		   struct error *err);
+
 /* Whether the NIC is routed and has no address, of its own or from a
  * network. */
 bool spec_nic_lacks_ip(struct lu *lu, const json_t *nic);
