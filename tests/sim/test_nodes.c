@@ -333,6 +333,28 @@ Test(nodes, node_goes_and_comes_again)
 	expect(op_add("web1", NODE3, true), "success");
 }
 
+/* The group of a node that is just being added is not empty. */
+Test(nodes, the_group_of_a_new_one_stays)
+{
+	const char *const ids[] = {"OP_GROUP_ADD", "OP_GROUP_REMOVE"};
+	json_t *ops[2], *op;
+	uint64_t id;
+
+	for (size_t i = 0; i < 2; i++)
+		ops[i] = json_make("{s:s, s:s}", "OP_ID", ids[i], "group_name",
+				   "g2");
+	op = node_add(NODE3, s.nodes[2].address, false);
+	json_set_str(op, "group", "g2");
+	expect(node_op("OP_NODE_REMOVE", NODE3), "success");
+	expect(ops[0], "success");
+	s.nodes[2].slow = "version";
+	id = sim_submit(&s, op, NULL);
+	expect(ops[1], NODE3);
+	cr_expect_str_eq(sim_wait(&s, id), "success");
+	cr_expect_not_null(config_get(s.master->config, CONFIG_GROUP,
+				      json_str(node(NODE3), "group", "")));
+}
+
 /* What stands in /etc/hosts of a node; to be freed. */
 static char *hosts_of(const struct sim_node *n)
 {

@@ -83,6 +83,35 @@ static const json_t *existing(struct lu *lu)
 	return NULL;
 }
 
+static const json_t *choose_group(struct lu *lu, struct error *err)
+{
+	const struct op_node_add *op = lu->op;
+	const json_t *all = config_all(lu->m->config, CONFIG_GROUP);
+
+	if (op->group != NULL)
+		return config_expect(lu->m->config, CONFIG_GROUP, op->group,
+				     err);
+	if (json_object_size(all) == 1)
+		return json_object_iter_value(
+			json_object_iter(json_unconst(all)));
+	error_set(err, ERR_PREREQ, ECODE_INVAL,
+		  "There are %zu node groups; name the one that node %s shall "
+		  "be in",
+		  json_object_size(all), op->node_name);
+	return NULL;
+}
+
+/* It must not go while it counts as empty. */
+static int want_group(struct lu *lu, struct error *err)
+{
+	const json_t *group = choose_group(lu, err);
+
+	if (group == NULL)
+		return -1;
+	lu_want(lu, LOCK_NODEGROUP, group_uuid(group), false);
+	return 0;
+}
+
 static int add_expand(struct lu *lu, struct error *err)
 {
 	struct node_add *a = add_of(lu);
@@ -104,7 +133,7 @@ static int add_expand(struct lu *lu, struct error *err)
 		uuid_new(a->uuid);
 	lu_want(lu, LOCK_NODE, a->uuid, true);
 	lu_want(lu, LOCK_NODE_RES, a->uuid, true);
-	return 0;
+	return op->readd ? 0 : want_group(lu, err);
 }
 
 /* Ask the resolver; it may take its time. */
@@ -131,24 +160,6 @@ static WAITS int resolve(struct lu *lu, const char *name, char *ret_address,
 	return error_set(err, ERR_PREREQ, ECODE_RESOLVER,
 			 "The given name (%s) does not resolve: %s", name,
 			 gai_strerror(rc));
-}
-
-static const json_t *choose_group(struct lu *lu, struct error *err)
-{
-	const struct op_node_add *op = lu->op;
-	const json_t *all = config_all(lu->m->config, CONFIG_GROUP);
-
-	if (op->group != NULL)
-		return config_expect(lu->m->config, CONFIG_GROUP, op->group,
-				     err);
-	if (json_object_size(all) == 1)
-		return json_object_iter_value(
-			json_object_iter(json_unconst(all)));
-	error_set(err, ERR_PREREQ, ECODE_INVAL,
-		  "There are %zu node groups; name the one that node %s shall "
-		  "be in",
-		  json_object_size(all), op->node_name);
-	return NULL;
 }
 
 /* The object of a node that is new. */
