@@ -137,6 +137,12 @@ void config_booked_done(struct config *c);
 void config_networks_follow(struct config *c, const json_t *before,
 			    const json_t *after);
 
+/* --- config_conflicts.c --- */
+
+/* Add a sentence for each address, port, minor or disk that more than one
+ * has. */
+void config_verify_conflicts(const struct config *c, struct strv *ret_problems);
+
 /* --- config_devices.c --- */
 
 /* The volumes below a mirror get the members that all objects have, where they

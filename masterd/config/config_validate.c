@@ -173,9 +173,16 @@ static void verify_instance(const struct config *c, const json_t *instance,
 {
 	const char *name = inst_name(instance);
 	const char *primary = inst_primary_node_or(instance, NULL);
+	auto_strv struct strv others = {0};
 	size_t i;
 	json_t *disk;
 
+	config_instance_secondaries(c, instance, &others);
+	for (i = 0; i < others.n; i++)
+		if (config_get(c, CONFIG_NODE, others.items[i]) == NULL)
+			strv_addf(ret,
+				  "instance %s has unknown secondary node %s",
+				  name, others.items[i]);
 	if (primary != NULL && config_get(c, CONFIG_NODE, primary) == NULL)
 		strv_addf(ret, "instance %s has unknown primary node %s", name,
 			  primary);
@@ -184,26 +191,6 @@ static void verify_instance(const struct config *c, const json_t *instance,
 			strv_addf(ret, "instance %s has unknown disk %s", name,
 				  json_is_string(disk) ? json_string_value(disk)
 						       : "(no UUID)");
-}
-
-static void verify_macs(const struct config *c, struct strv *ret)
-{
-	struct table seen = {0};
-	const char *uuid;
-	json_t *instance, *nic;
-	size_t i;
-
-	json_object_foreach (c->objects[CONFIG_INSTANCE], uuid, instance) {
-		json_array_foreach (inst_nics(instance), i, nic) {
-			const char *mac = nic_mac_or(nic, NULL);
-
-			if (mac != NULL &&
-			    table_put(&seen, mac, instance) != NULL)
-				strv_addf(ret, "MAC address %s is used twice",
-					  mac);
-		}
-	}
-	table_done(&seen, NULL);
 }
 
 /* At most so many faults of types are reported. */
@@ -241,7 +228,7 @@ void config_verify(const struct config *c, struct strv *ret_problems)
 		    *disk_iv_name(object) != '\0')
 			strv_addf(ret_problems,
 				  "disk %s belongs to no instance", uuid);
-	verify_macs(c, ret_problems);
+	config_verify_conflicts(c, ret_problems);
 	if (!node_master_candidate(config_master(c)))
 		strv_addf(ret_problems,
 			  "master node %s is not a master candidate",

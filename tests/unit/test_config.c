@@ -716,3 +716,68 @@ Test(config, verify_names_what_is_wrong)
 	cr_assert_not_null(strstr(all, "unknown primary node nowhere"));
 	cr_assert_not_null(strstr(all, "belongs to no instance"));
 }
+
+static const json_t *mirror(const char *uuid, int port, int minor)
+{
+	return config_put(config, CONFIG_DISK,
+			  json_make("{s:s, s:s, s:[s, s, i, i, i, s], s:s}",
+				    "uuid", uuid, "dev_type", "drbd",
+				    "logical_id", NODE1, NODE2, port, minor,
+				    minor + 1, "secret", "iv_name", ""));
+}
+
+static void give_nic(const char *uuid, const char *mac, const char *ip)
+{
+	json_t *inst = edit(CONFIG_INSTANCE, uuid);
+
+	json_object_set_new(inst, "nics",
+			    json_make("[{s:s, s:s, s:{}}]", "mac", mac, "ip",
+				      ip, "nicparams"));
+	json_set_int(inst, "network_port", 11003);
+	config_put(config, CONFIG_INSTANCE, inst);
+}
+
+static bool is_named(const struct strv *problems, const char *what)
+{
+	for (size_t i = 0; i < problems->n; i++)
+		if (str_starts(problems->items[i], what))
+			return true;
+	return false;
+}
+
+Test(config, verify_names_what_more_than_one_has)
+{
+	static const char *const wanted[] = {
+		"IP address 203.0.113.9 on bridged/",
+		"IP address 127.0.2.1 is used by more than one: node node",
+		"MAC address aa:00:00:01:02:03 is used by more than one: NIC 0 "
+		"of instance",
+		"Port 11003 is used by more than one: ",
+		"Port 11007 is used by more than one: ",
+		"DRBD minor 4 of node node1",
+		"DRBD minor 5 of node node2",
+	};
+	auto_strv struct strv problems = {0};
+	json_t *cluster = config_edit(config_cluster(config));
+	json_t *node = edit(CONFIG_NODE, NODE2);
+
+	json_set_str(node, "secondary_ip", "127.0.2.1");
+	config_put(config, CONFIG_NODE, node);
+	node = edit(CONFIG_NODE, NODE3);
+	json_set_str(node, "secondary_ip", "127.0.2.1");
+	config_put(config, CONFIG_NODE, node);
+	json_object_set_new(cluster, "tcpudp_port_pool",
+			    json_make("[i, i]", 11007, 11008));
+	config_put_cluster(config, cluster);
+	give_nic(INST5, "aa:00:00:01:02:03", "203.0.113.9");
+	give_nic(INST48, "aa:00:00:01:02:03", "203.0.113.9");
+	mirror("d1", 11006, 4);
+	mirror("d2", 11007, 4);
+	config_verify(config, &problems);
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
+		cr_expect(is_named(&problems, wanted[i]), "%s", wanted[i]);
+	cr_expect_eq(problems.n, ARRAY_SIZE(wanted));
+	if (problems.n != ARRAY_SIZE(wanted))
+		for (size_t i = 0; i < problems.n; i++)
+			cr_log_error("%s", problems.items[i]);
+}
