@@ -179,6 +179,31 @@ Test(groups, a_policy_takes_values_back_with_default)
 	       "nonsense");
 }
 
+/* In each form that Ganeti's clients have for it. */
+Test(groups, a_policy_takes_lists_back_with_default)
+{
+	const char *const none[] = {"\"default\"", "[\"default\"]", "[]",
+				    "null"};
+
+	for (size_t i = 0; i < 4; i++) {
+		auto_json json_t *value =
+			json_loads(none[i], JSON_DECODE_ANY, NULL);
+
+		expect(with(group_op("OP_GROUP_SET_PARAMS", "default"),
+			    "ipolicy",
+			    json_make("{s:[s]}", "disk-templates",
+				      "sharedfile")),
+		       "success");
+		expect(with(group_op("OP_GROUP_SET_PARAMS", "default"),
+			    "ipolicy",
+			    json_make("{s:O}", "disk-templates", value)),
+		       "success");
+		cr_expect_null(json_get(json_get(group("default"), "ipolicy"),
+					"disk-templates"),
+			       "%s", none[i]);
+	}
+}
+
 Test(groups, instances_that_a_policy_makes_violators_are_named)
 {
 	auto_json json_t *policy = json_make(

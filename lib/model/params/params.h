@@ -102,6 +102,9 @@ int params_check_ipolicy(const json_t *ipolicy, bool is_cluster,
 /* A policy whose members are replaced by those of another; standard sizes that
  * the other leaves out stay.  A new reference. */
 json_t *params_overlay_ipolicy(const json_t *base, const json_t *changes);
+/* Whether a change asks for the default: "default", or a list of that alone, as
+ * Ganeti's commands send for lists. */
+bool params_ipolicy_is_default(const json_t *value);
 /* Check that the policy allows no template that the cluster has not enabled. */
 int params_check_ipolicy_enabled(const json_t *ipolicy, const json_t *enabled,
 				 struct error *err);

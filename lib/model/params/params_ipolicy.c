@@ -79,6 +79,13 @@ json_t *params_overlay_ipolicy(const json_t *base, const json_t *changes)
 	return policy;
 }
 
+bool params_ipolicy_is_default(const json_t *value)
+{
+	if (json_array_size(value) == 1)
+		value = json_array_get(value, 0);
+	return str_eq(json_string_value(value), "default");
+}
+
 static const char *const extra_keys[] = {KEY_MEMORY, KEY_FAILURES};
 
 json_t *params_ipolicy_known(json_t *ipolicy STEALS)

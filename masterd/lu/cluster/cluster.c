@@ -405,7 +405,7 @@ static void reset_defaults(json_t *ipolicy, const json_t *enabled)
 	{
 		json_t *preset = json_object_get(presets, key);
 
-		if (!str_eq(json_string_value(value), "default"))
+		if (!params_ipolicy_is_default(value))
 			continue;
 		if (preset != NULL)
 			json_object_set(ipolicy, key, preset);

@@ -100,8 +100,17 @@ static int set_diskparams(const json_t *cluster, json_t *group,
 	return params_check_disk(cluster, group, err);
 }
 
+static bool is_nothing(const json_t *value)
+{
+	if (json_is_array(value))
+		return json_array_size(value) == 0;
+	if (json_is_object(value))
+		return json_object_size(value) == 0;
+	return json_is_null(value) || str_eq(json_string_value(value), "");
+}
+
 /* A group's policy has only what differs from the cluster's; "default" removes
- * a value. */
+ * a value, and so does an empty one, as with Ganeti. */
 static int set_ipolicy(json_t *group, const json_t *changes, struct error *err)
 {
 	json_t *policy = params_overlay_ipolicy(group_ipolicy(group), changes);
@@ -109,7 +118,7 @@ static int set_ipolicy(json_t *group, const json_t *changes, struct error *err)
 	json_t *value;
 
 	json_object_foreach (json_unconst(changes), key, value)
-		if (str_eq(json_string_value(value), "default"))
+		if (params_ipolicy_is_default(value) || is_nothing(value))
 			json_object_del(policy, key);
 	group_set_ipolicy(group, policy);
 	return params_check_ipolicy(policy, false, err);
