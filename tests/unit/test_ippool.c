@@ -97,3 +97,23 @@ Test(ippool, short_strings_count_as_free)
 	cr_assert_eq(ippool_take(net, "192.0.2.6", true, &err), 0);
 	cr_expect_str_eq(json_str(net, "ext_reservations", ""), "00000010");
 }
+
+/* Each digit that is looked at, or set, must not cost as much as all of them:
+ * of a network of 65,536 addresses that would be seconds. */
+Test(ippool, the_largest_network_is_quick, .timeout = 30)
+{
+	auto_json json_t *network = json_make("{s:s, s:s}", "name", "big",
+					      "network", "198.18.0.0/16");
+	char ip[32];
+
+	cr_assert_eq(ippool_begin(network, &err), 0);
+	for (unsigned i = 1; i < 65534; i++) {
+		snprintf(ip, sizeof(ip), "198.18.%u.%u", i / 256, i % 256);
+		cr_assert_eq(ippool_take(network, ip, i % 2 == 0, &err), 0);
+	}
+	for (int i = 0; i < 500; i++) {
+		auto_free char *last = ippool_find(network, NULL, &err);
+
+		cr_assert_str_eq(last, "198.18.255.254");
+	}
+}

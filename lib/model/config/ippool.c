@@ -74,32 +74,48 @@ static int pool_of(const json_t *network, struct ippool *ret, struct error *err)
 	return ippool_parse(json_str(network, "network", ""), ret, err);
 }
 
-/* The digits of a kind, as many as there are addresses; to be freed. */
-static char *digits(const json_t *network, const char *kind, size_t size)
+/* The digits of a kind, borrowed.  jansson knows how many they are; to count
+ * them for each that is looked at would take long in a large network. */
+struct digits {
+	const char *text;
+	size_t len;
+};
+
+static struct digits digits_of(const json_t *network, const char *kind)
 {
-	const char *text = json_str(network, kind, "");
-	size_t len = strlen(text);
+	return (struct digits){
+		.text = json_str(network, kind, ""),
+		.len = json_string_length(json_get(network, kind))};
+}
+
+static bool is_one(struct digits d, size_t index)
+{
+	return index < d.len && d.text[index] == '1';
+}
+
+/* As many as there are addresses; to be freed. */
+static char *all_digits(const json_t *network, const char *kind, size_t size)
+{
+	struct digits d = digits_of(network, kind);
 	char *copy = xalloc(size + 1);
 
-	memset(copy, '0', size);
-	memcpy(copy, text, len < size ? len : size);
+	for (size_t i = 0; i < size; i++)
+		copy[i] = is_one(d, i) ? '1' : '0';
 	return copy;
 }
 
 static void set_digit(json_t *network, const char *kind, size_t size,
 		      size_t index, char digit)
 {
-	auto_free char *text = digits(network, kind, size);
+	auto_free char *text = all_digits(network, kind, size);
 
 	text[index] = digit;
-	json_set_str(network, kind, text);
+	json_object_set_new(network, kind, json_stringn_nocheck(text, size));
 }
 
 static bool has_digit(const json_t *network, const char *kind, size_t index)
 {
-	const char *text = json_str(network, kind, "");
-
-	return index < strlen(text) && text[index] == '1';
+	return is_one(digits_of(network, kind), index);
 }
 
 static bool is_taken(const json_t *network, size_t index)
@@ -203,6 +219,8 @@ int ippool_give(json_t *network, const char *ip, bool external,
 char *ippool_find(const json_t *network, const struct strv *but,
 		  struct error *err)
 {
+	struct digits own = digits_of(network, OWN);
+	struct digits external = digits_of(network, EXTERNAL);
 	struct ippool p;
 
 	if (pool_of(network, &p, err) < 0)
@@ -210,7 +228,7 @@ char *ippool_find(const json_t *network, const struct strv *but,
 	for (size_t i = 0; i < p.size; i++) {
 		char *ip;
 
-		if (is_taken(network, i))
+		if (is_one(own, i) || is_one(external, i))
 			continue;
 		ip = ippool_address(&p, i);
 		if (but == NULL || !strv_has(but, ip))
