@@ -453,3 +453,19 @@ Test(networks, one_that_has_gone_meanwhile_is_nobodys)
 	cr_expect_not_null(strstr(why, "Network"), "%s", why);
 	cr_expect_null(config_find(s.master->config, CONFIG_INSTANCE, "web1"));
 }
+
+/* Also without a network. */
+Test(networks, an_address_that_is_taken_is_no_accident)
+{
+	json_t *nic = json_make("{s:s}", "ip", "203.0.113.9");
+
+	expect(add_instance("web1", json_incref(nic)), "success");
+	expect(add_instance("web2", json_object()), "success");
+	expect(add_instance("web3", json_incref(nic)), "resource_not_unique");
+	expect(with(op_named("OP_INSTANCE_SET_PARAMS", "web2"), "nics",
+		    json_make("[[s, i, O]]", "modify", 0, nic)),
+	       "resource_not_unique");
+	expect(with(op_named("OP_INSTANCE_SET_PARAMS", "web2"), "nics",
+		    json_make("[[s, i, o]]", "add", -1, nic)),
+	       "resource_not_unique");
+}

@@ -170,7 +170,9 @@ static int take_ip(struct lu *lu, const json_t *nic, const char *ip,
 {
 	auto_free char *link = reserve_link(config_cluster(lu->m->config), nic);
 
-	return reserve_ip(lu->m->reserve, lu->job_id, ip, link, err);
+	return reserve_ip(lu->m->reserve, lu->job_id, ip, link, err) == 0
+		       ? 0
+		       : error_as(err, ERR_PREREQ, ECODE_NOTUNIQUE);
 }
 
 /* The network's connection to the group of the node. */
