@@ -186,8 +186,9 @@ const struct config_booking *config_bookings(const struct config *c,
 					     size_t *ret_n);
 
 /* Objects that were written without members that Ganeti's programs want are put
- * with them; how many, to be committed.  Today these are the volumes below
- * mirrors, which have a serial number and times of their own. */
+ * with them; how many, to be committed.  These are the volumes below mirrors,
+ * which have a serial number and times of their own, and the cluster, whose
+ * parameters and policy have a value for each there is. */
 size_t config_complete(struct config *c);
 
 /* Make a copy to change and put: shallow, members are shared (replace them,

@@ -79,7 +79,7 @@ static bool is_stamped(const json_t *volume)
 	       disk_has_mtime(volume);
 }
 
-static bool are_stamped(const json_t *disk)
+bool config_has_stamps(const json_t *disk)
 {
 	const json_t *children = disk_children(disk);
 
@@ -94,7 +94,7 @@ void config_stamp_volumes(json_t *disk, double now)
 	const json_t *children = disk_children(disk);
 	json_t *list;
 
-	if (are_stamped(disk))
+	if (config_has_stamps(disk))
 		return;
 	list = json_array();
 	for (size_t i = 0; i < json_array_size(children); i++) {
@@ -110,21 +110,4 @@ void config_stamp_volumes(json_t *disk, double now)
 		json_array_append_new(list, volume);
 	}
 	disk_set_children(disk, list);
-}
-
-size_t config_complete(struct config *c)
-{
-	auto_strv struct strv found = {0};
-	const char *uuid;
-	json_t *disk;
-
-	json_object_foreach (json_unconst(config_all(c, CONFIG_DISK)), uuid,
-			     disk)
-		if (!are_stamped(disk))
-			strv_add(&found, uuid);
-	for (size_t i = 0; i < found.n; i++)
-		config_put(c, CONFIG_DISK,
-			   config_edit(
-				   config_get(c, CONFIG_DISK, found.items[i])));
-	return found.n;
 }

@@ -148,5 +148,6 @@ void config_verify_conflicts(const struct config *c, struct strv *ret_problems);
 /* The volumes below a mirror get the members that all objects have, where they
  * have none: Ganeti's luxid does not read a configuration without them. */
 void config_stamp_volumes(json_t *disk, double now);
+bool config_has_stamps(const json_t *disk);
 
 #endif

@@ -781,3 +781,46 @@ Test(config, verify_names_what_more_than_one_has)
 		for (size_t i = 0; i < problems.n; i++)
 			cr_log_error("%s", problems.items[i]);
 }
+
+static void drop(json_t *cluster, const char *key, const char *key2,
+		 const char *name)
+{
+	json_t *all = json_deep_copy(json_object_get(cluster, key));
+	json_t *set = key2 == NULL ? all : json_object_get(all, key2);
+
+	cr_assert_eq(json_object_del(set, name), 0, "%s", name);
+	json_object_set_new(cluster, key, all);
+}
+
+/* As a file has it that Ganeti's have not loaded since it was converted. */
+Test(config, parameters_that_a_file_lacks_are_put_there)
+{
+	auto_json json_t *whole = json_ref(config_cluster(config));
+	json_t *cluster = config_edit(whole);
+
+	cr_expect_eq(config_complete(config), 0);
+	drop(cluster, "hvparams", "kvm", "disk_aio");
+	drop(cluster, "hvparams", NULL, "lxc");
+	drop(cluster, "beparams", "default", "always_failover");
+	drop(cluster, "nicparams", "default", "vlan");
+	drop(cluster, "ndparams", NULL, "ssh_port");
+	drop(cluster, "diskparams", "drbd", "protocol");
+	drop(cluster, "ipolicy", NULL, "std");
+	drop(cluster, "ipolicy", NULL, "disk-templates");
+	config_put_cluster(config, cluster);
+	cr_expect_eq(config_complete(config), 1);
+	for (size_t i = 0; i < 5; i++) {
+		static const char *const keys[] = {"hvparams", "beparams",
+						   "nicparams", "ndparams",
+						   "diskparams"};
+
+		cr_expect(json_equal(json_get(whole, keys[i]),
+				     json_get(config_cluster(config), keys[i])),
+			  "%s", keys[i]);
+	}
+	cluster = json_unconst(json_get(config_cluster(config), "ipolicy"));
+	cr_expect_eq(json_int(json_get(cluster, "std"), "disk-size", 0), 1024);
+	cr_expect(json_equal(json_get(cluster, "disk-templates"),
+			     json_get(whole, "enabled_disk_templates")));
+	cr_expect_eq(config_complete(config), 0);
+}
