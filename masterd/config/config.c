@@ -63,6 +63,11 @@ static int check_whole(const json_t *top, enum config_origin origin,
 {
 	if (origin == CONFIG_WHOLE)
 		return 0;
+	/* In another version members may have other types. */
+	if (origin != CONFIG_DAMAGED &&
+	    json_is_integer(document_version_value(top)) &&
+	    config_check_version(top, err) < 0)
+		return -1;
 	if (config_check(top, err) < 0)
 		return -1;
 	if (origin != CONFIG_DAMAGED)

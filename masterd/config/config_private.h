@@ -92,6 +92,9 @@ void config_index_leave(struct config *c, enum config_kind kind,
 /* A disk came, changed, or is gone. */
 void config_index_disk_changed(struct config *c, const char *disk);
 
+/* ERR_CONFIG_VERSION when it is a document of another version. */
+int config_check_version(const json_t *top, struct error *err);
+
 /* Whether the parsed document can be used at all: version, types, UUIDs and
  * names.  Adds containers that are missing. */
 int config_validate(json_t *top, struct error *err);

@@ -18,7 +18,7 @@
 #define VERSION_3_0 3000000
 #define VERSION_3_1 3010000
 
-static int check_version(const json_t *top, struct error *err)
+int config_check_version(const json_t *top, struct error *err)
 {
 	int64_t version = document_version(top);
 
@@ -132,7 +132,7 @@ int config_validate(json_t *top, struct error *err)
 
 	if (!json_is_object(top))
 		return error_set(err, ERR_CONFIG, NULL, "not an object");
-	if (check_version(top, err) < 0)
+	if (config_check_version(top, err) < 0)
 		return -1;
 	if (!json_is_object(cluster))
 		return error_set(err, ERR_CONFIG, NULL,

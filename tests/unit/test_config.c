@@ -496,6 +496,15 @@ static void old_version(json_t *d)
 	json_set_int(d, "version", 2160000);
 }
 
+/* Instances had their disks inside. */
+static void much_older_version(json_t *d)
+{
+	json_t *inst = json_object_get(json_object_get(d, "instances"), INST5);
+
+	json_set_int(d, "version", 2120000);
+	json_object_set_new(inst, "disks", json_make("[{}]"));
+}
+
 static void nodes_list(json_t *d)
 {
 	json_object_set_new(d, "nodes", json_array());
@@ -528,6 +537,7 @@ static void disks_number(json_t *d)
 Test(config, refuses_what_cannot_be_used)
 {
 	refuse(old_version, ERR_CONFIG_VERSION);
+	refuse(much_older_version, ERR_CONFIG_VERSION);
 	refuse(nodes_list, ERR_CONFIG);
 	refuse(no_master, ERR_CONFIG);
 	refuse(wrong_uuid, ERR_CONFIG);
