@@ -153,6 +153,19 @@ static const char *metavg(const struct cluster_init *init)
 	return text;
 }
 
+/* As the MAC addresses that are compared with it. */
+Test(cluster, a_mac_prefix_is_in_lower_case)
+{
+	struct cluster_init init = basic();
+	auto_json json_t *config = NULL;
+
+	init.mac_prefix = "AA:BB:0C";
+	config = make(&init);
+	cr_assert_str_eq(
+		json_str(json_object_get(config, "cluster"), "mac_prefix", ""),
+		"aa:bb:0c");
+}
+
 Test(cluster, metadata_of_mirrors_are_where_volumes_are)
 {
 	auto_json json_t *own =

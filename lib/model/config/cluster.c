@@ -303,6 +303,8 @@ static void set_identity(json_t *c, const struct draft *d)
 {
 	const struct cluster_init *init = d->init;
 	int family = (int)or_number(init->primary_ip_family, AF_IPV4);
+	auto_free char *mac_prefix =
+		str_lower(or_else(init->mac_prefix, "aa:00:00"));
 
 	json_set_str(c, "cluster_name", init->cluster_name);
 	json_set_str(c, "master_node", d->node_uuid);
@@ -323,7 +325,7 @@ static void set_identity(json_t *c, const struct draft *d)
 	json_set_bool(c, "modify_ssh_setup", init->modify_ssh_setup);
 	json_set_int(c, "highest_used_port", FIRST_DRBD_PORT - 1);
 	json_object_set_new(c, "tcpudp_port_pool", json_array());
-	json_set_str(c, "mac_prefix", or_else(init->mac_prefix, "aa:00:00"));
+	json_set_str(c, "mac_prefix", mac_prefix);
 }
 
 static void set_storage(json_t *c, const struct draft *d)
