@@ -248,26 +248,48 @@ static void mark_used_ports(const struct reserve *r, bool *used)
 					   disk_logical_id(object), 2)));
 }
 
+static bool is_reserved_port(const struct reserve *r, int port)
+{
+	auto_free char *key = xprintf("port %d", port);
+
+	return table_get(&r->taken, key) != NULL;
+}
+
+/* Free ports up to the highest that was ever used, and what else was listed. */
+static json_t *free_ports(const struct reserve *r, const bool *used,
+			  int64_t highest)
+{
+	const json_t *before =
+		cluster_tcpudp_port_pool(config_cluster(r->config));
+	json_t *list = json_array();
+	const json_t *item;
+	size_t i;
+
+	for (int port = PORT_FIRST; port <= PORT_LAST && port <= highest;
+	     port++)
+		if (!used[port - PORT_FIRST] && !is_reserved_port(r, port))
+			json_array_append_new(list, json_integer(port));
+	json_array_foreach (before, i, item)
+		if (json_integer_value(item) < PORT_FIRST ||
+		    json_integer_value(item) > PORT_LAST)
+			json_array_append(list, json_unconst(item));
+	return list;
+}
+
 /* Ganeti finds free ports by two members of the cluster object: keep them up to
- * date. */
-static void note_port(struct reserve *r, int port)
+ * date.  What was given back since the last time is listed as well. */
+static void note_port(struct reserve *r, const bool *used, int port)
 {
 	const json_t *cluster = config_cluster(r->config);
-	const json_t *pool = cluster_tcpudp_port_pool(cluster);
-	bool above = cluster_highest_used_port(cluster) < port;
-	json_t *edited, *rest = json_array();
-	size_t i;
-	json_t *item;
+	int64_t highest = cluster_highest_used_port(cluster);
+	bool above = highest < port;
+	auto_json json_t *list = free_ports(r, used, above ? port : highest);
+	json_t *edited;
 
-	json_array_foreach (pool, i, item)
-		if (json_integer_value(item) != port)
-			json_array_append(rest, item);
-	if (!above && json_array_size(rest) == json_array_size(pool)) {
-		json_decref(rest);
+	if (!above && json_equal(list, cluster_tcpudp_port_pool(cluster)))
 		return;
-	}
 	edited = config_edit(cluster);
-	cluster_set_tcpudp_port_pool(edited, rest);
+	cluster_set_tcpudp_port_pool(edited, json_incref(list));
 	if (above)
 		cluster_set_highest_used_port(edited, port);
 	config_put_cluster(r->config, edited);
@@ -284,7 +306,7 @@ int reserve_port(struct reserve *r, uint64_t job, struct error *err)
 		snprintf(text, sizeof(text), "%d", port);
 		if (used[port - PORT_FIRST] || !take(r, job, "port", text))
 			continue;
-		note_port(r, port);
+		note_port(r, used, port);
 		return port;
 	}
 	error_set(err, ERR_RESERVATION, NULL,

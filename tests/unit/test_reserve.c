@@ -95,6 +95,45 @@ Test(reserve, ports_are_noted_in_the_cluster)
 	cr_assert_eq(reserve_port(reserve, 3, &err), 11000);
 }
 
+static void expect_free_ports(const char *wanted)
+{
+	auto_free char *text =
+		json_text(json_get(config_cluster(config), "tcpudp_port_pool"));
+
+	cr_expect_str_eq(text, wanted);
+}
+
+static void give_port(int port)
+{
+	json_t *inst = config_edit(
+		config_find(config, CONFIG_INSTANCE, "inst5.example.com"));
+
+	json_set_int(inst, "network_port", port);
+	config_put(config, CONFIG_INSTANCE, inst);
+}
+
+/* Ganeti takes only those, and those above the highest that was ever used. */
+Test(reserve, ports_that_are_free_again_are_listed)
+{
+	json_t *cluster = config_edit(config_cluster(config));
+
+	json_object_set_new(cluster, "tcpudp_port_pool",
+			    json_make("[i, i]", 15007, 11002));
+	config_put_cluster(config, cluster);
+	for (uint64_t job = 1; job <= 4; job++)
+		reserve_port(reserve, job, &err);
+	give_port(11002);
+	expect_free_ports("[15007]");
+	reserve_release(reserve, 1);
+	reserve_release(reserve, 2); /* both have failed */
+	reserve_release(reserve, 3);
+	cr_assert_eq(reserve_port(reserve, 5, &err), 11000);
+	expect_free_ports("[11001,15007]");
+	give_port(11001);
+	cr_assert_eq(reserve_port(reserve, 6, &err), 11002);
+	expect_free_ports("[15007]");
+}
+
 Test(reserve, ports_run_out)
 {
 	for (int i = 11000; i <= 14999; i++)
