@@ -35,6 +35,12 @@ static json_t *connect_op(void)
 			 "network_link", "br0");
 }
 
+static json_t *with_vlan(json_t *op STEALS, const char *vlan)
+{
+	json_object_set_new(op, "network_vlan", json_string(vlan));
+	return op;
+}
+
 static json_t *disconnect_op(void)
 {
 	return with(op("OP_NETWORK_DISCONNECT"), "group_name",
@@ -184,6 +190,27 @@ Test(networks, instances_take_addresses_and_give_them_back)
 	expect(disconnect_op(), "in the way: web1");
 	expect(op_named("OP_INSTANCE_REMOVE", "web1"), "success");
 	cr_expect_str_eq(json_str(net(), "reservations", ""), "00100000");
+}
+
+/* As that of a NIC without a network: Xen puts the dot behind the bridge. */
+Test(networks, a_vlan_that_is_a_number_gets_its_dot)
+{
+	const json_t *defaults;
+
+	expect(add("198.51.100.0/29"), "success");
+	expect(with_vlan(connect_op(), "5"), "success");
+	expect(add_instance("web1", json_make("{s:s}", "network", "net1")),
+	       "success");
+	cr_expect_str_eq(
+		json_str(json_get(first_nic("web1"), "nicparams"), "vlan", ""),
+		".5");
+	expect(json_make("{s:s, s:{s:s}}", "OP_ID", "OP_CLUSTER_SET_PARAMS",
+			 "nicparams", "vlan", "7"),
+	       "success");
+	defaults = json_get(
+		json_get(config_cluster(s.master->config), "nicparams"),
+		"default");
+	cr_expect_str_eq(json_str(defaults, "vlan", ""), ".7");
 }
 
 static json_t *nic_with(const char *ip)

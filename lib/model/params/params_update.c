@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Changes of customised parameters, as opcodes bring them. */
+#include <ctype.h>
 #include <string.h>
 
 #include "lib/base/str.h"
@@ -98,6 +99,16 @@ int params_update_be(const json_t *base, const json_t *changes, json_t **ret,
 	return 0;
 }
 
+/* An untagged VLAN is stored with its dot, which programs on nodes expect. */
+static void dot_vlan(json_t *params)
+{
+	const char *vlan = json_str(params, "vlan", "");
+	auto_free char *dotted = xprintf(".%s", vlan);
+
+	if (isdigit((unsigned char)*vlan))
+		json_set_str(params, "vlan", dotted);
+}
+
 int params_update_nic(const json_t *base, const json_t *changes, json_t **ret,
 		      struct error *err)
 {
@@ -106,6 +117,7 @@ int params_update_nic(const json_t *base, const json_t *changes, json_t **ret,
 	if (update(params_table(FAMILY_OWN, "nic"), base, changes, &result,
 		   err) < 0)
 		return -1;
+	dot_vlan(result);
 	if (!str_eq(json_str(result, "mode", ""), "routed") &&
 	    str_eq(json_str(result, "link", NULL), ""))
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,

@@ -43,16 +43,6 @@ static bool is_none(const char *s)
 	return s == NULL || strcasecmp(s, "none") == 0;
 }
 
-/* An untagged VLAN is stored with its dot, which programs on nodes expect. */
-static void dot_vlan(json_t *changes)
-{
-	const char *vlan = json_str(changes, "vlan", "");
-	auto_free char *dotted = xprintf(".%s", vlan);
-
-	if (isdigit((unsigned char)*vlan))
-		json_set_str(changes, "vlan", dotted);
-}
-
 static int nic_params(const json_t *given, json_t **ret, struct error *err)
 {
 	static const char *const keys[] = {"mode", "link", "vlan"};
@@ -67,7 +57,6 @@ static int nic_params(const json_t *given, json_t **ret, struct error *err)
 	}
 	if (bridge != NULL && json_get(given, "link") == NULL)
 		json_set_str(changes, "link", bridge); /* the 2.0 name */
-	dot_vlan(changes);
 	return params_update_nic(NULL, changes, ret, err);
 }
 
