@@ -51,6 +51,8 @@ Test(cluster_params, a_hypervisor_is_enabled_where_all_nodes_have_it)
 Test(cluster_params, values_of_the_cluster_are_checked)
 {
 	expect(set_cluster("master_netmask", json_integer(99)), "not valid");
+	expect(set_cluster("master_netdev", json_string("")),
+	       "cannot be empty");
 	expect(set_cluster("max_running_jobs", json_integer(1LL << 32)),
 	       "max_running_jobs is too large");
 	expect(set_cluster("max_tracked_jobs", json_integer(1LL << 32)),

@@ -35,8 +35,8 @@ int cluster_in_use_check(struct lu *lu, const json_t *cluster,
 /* For a new cluster: its first node has the enabled hypervisors. */
 WAITS int cluster_os_check_first(struct lu *lu, struct error *err);
 
-/* Numbers of jobs and nodes, master_netmask, the images, the compression tools;
- * cluster as it is now. */
+/* Numbers of jobs and nodes, master_netmask and _netdev, the images, the
+ * compression tools; cluster as it is now. */
 int cluster_values_check(const struct op_cluster_set_params *op,
 			 const json_t *cluster, struct error *err);
 

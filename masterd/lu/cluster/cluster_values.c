@@ -139,6 +139,10 @@ int cluster_values_check(const struct op_cluster_set_params *op,
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "CIDR netmask (%jd) not valid",
 				 (intmax_t)op->master_netmask);
+	if (str_eq(op->master_netdev, ""))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "master_netdev cannot be empty: the master's "
+				 "address is turned up on that device");
 	if (op->install_image != NULL && *op->install_image != '\0' &&
 	    check_image("Install", op->install_image, err) < 0)
 		return -1;
