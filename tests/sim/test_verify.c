@@ -541,6 +541,41 @@ Test(verify_broken, instances_on_exclusive_storage_need_plain_disks)
 		    "ERROR:EINSTANCEMISSINGCFGPARAMETER:instance:inst1");
 }
 
+static json_t *bounds(int spindle_use)
+{
+	return json_make("{s:i, s:i, s:i, s:i, s:i, s:i}", "memory-size",
+			 spindle_use * 65536, "disk-size",
+			 spindle_use * 1048576, "disk-count", spindle_use,
+			 "cpu-count", spindle_use, "nic-count", spindle_use,
+			 "spindle-use", spindle_use);
+}
+
+/* There an instance uses the spindles of its disks. */
+Test(verify_broken, spindles_of_exclusive_storage_are_what_the_policy_limits)
+{
+	const char *policy = "EINSTANCEPOLICY:instance:inst1:spindle-use value "
+			     "4 is not in range [0, 3]";
+	const char *unknown = "EINSTANCEPOLICY:instance:inst1:the spindles "
+			      "of its disks are not recorded";
+	json_t *group, *disk;
+
+	expect(op_add("inst1", "node1.example.com", true), "success");
+	group = config_edit(
+		config_find(s.master->config, CONFIG_GROUP, "default"));
+	json_object_set_new(group, "ndparams",
+			    json_make("{s:b}", "exclusive_storage", 1));
+	json_object_set_new(group, "ipolicy",
+			    json_make("{s:[{s:o, s:o}]}", "minmax", "min",
+				      bounds(0), "max", bounds(3)));
+	config_put(s.master->config, CONFIG_GROUP, group);
+	expect_line(group_op(), unknown);
+	disk = config_edit(json_object_iter_value(json_object_iter(
+		json_unconst(config_all(s.master->config, CONFIG_DISK)))));
+	json_set_int(disk, "spindles", 4);
+	config_put(s.master->config, CONFIG_DISK, disk);
+	expect_line(group_op(), policy);
+}
+
 Test(verify_broken, a_node_that_may_not_run_instances_has_none)
 {
 	json_t *node;

@@ -8,6 +8,45 @@
 #include "lib/model/params/params.h"
 #include "masterd/lu/group/group.h"
 #include "masterd/lu/parts/lu_instance.h"
+#include "masterd/resources/resources.h"
+
+/* Whether a node of the instance has exclusive storage. */
+static bool is_exclusive(const struct config *c, const json_t *inst)
+{
+	auto_strv struct strv nodes = {0};
+
+	strv_add(&nodes, inst_primary_node(inst));
+	config_instance_secondaries(c, inst, &nodes);
+	for (size_t i = 0; i < nodes.n; i++)
+		if (resources_exclusive(
+			    c, config_get(c, CONFIG_NODE, nodes.items[i])))
+			return true;
+	return false;
+}
+
+/* On exclusive storage disks have spindles for themselves, which count in place
+ * of a backend parameter. */
+static int64_t spindle_use(struct lu *lu, const json_t *inst, const json_t *be,
+			   const json_t *disks, struct strv *ret)
+{
+	int64_t sum = 0;
+
+	if (!is_exclusive(lu->m->config, inst))
+		return be_spindle_use(be);
+	for (size_t i = 0; i < json_array_size(disks); i++) {
+		const json_t *disk = json_array_get(disks, i);
+
+		if (!disk_has_spindles(disk)) {
+			strv_add(ret, "the spindles of its disks are not "
+				      "recorded, as "
+				      "exclusive storage needs it (gnt-cluster "
+				      "repair-disk-sizes does it)");
+			return PARAMS_SPEC_UNSAID;
+		}
+		sum += disk_spindles(disk);
+	}
+	return sum;
+}
 
 void group_violations_with_disk(struct lu *lu, const json_t *inst,
 				const json_t *policy, size_t index,
@@ -22,7 +61,7 @@ void group_violations_with_disk(struct lu *lu, const json_t *inst,
 		.vcpus = be_vcpus(be),
 		.disk_count = (int64_t)n,
 		.nic_count = (int64_t)json_array_size(inst_nics(inst)),
-		.spindle_use = be_spindle_use(be),
+		.spindle_use = spindle_use(lu, inst, be, disks, ret),
 		.disk_sizes = sizes,
 		.n_disk_sizes = n,
 		.disk_template = config_instance_template(lu->m->config, inst),
