@@ -24,11 +24,12 @@ Test(uid_pool, ranges_and_single_ids_are_read)
 		{"", "[]"},
 		{"1000", "[[1000,1000]]"},
 		{"1000-1009,2000", "[[1000,1009],[2000,2000]]"},
+		{"2000,1000-1009,", "[[1000,1009],[2000,2000]]"},
 		{"9-8", "9-8 is no range"},
 		{"0-4294967296", "no range"},
 		{"-5", "neither a user id"},
 		{"1-", "neither a user id"},
-		{"1,,2", "neither a user id"},
+		{"1,,2", "[[1,1],[2,2]]"},
 		{"root", "'root' is neither"},
 	};
 
@@ -49,8 +50,8 @@ Test(uid_pool, ranges_come_once_and_go_as_they_came)
 	auto_free char *text = NULL;
 
 	cr_assert_eq(uid_pool_add(pool, more, &err), 0);
-	cr_assert_eq(uid_pool_add(pool, more, &err), -1);
-	cr_assert_not_null(strstr(err.text, "7-7"), "%s", err.text);
+	cr_assert_eq(uid_pool_add(pool, more, &err), 0);
+	cr_assert_eq(json_array_size(pool), 3);
 	cr_assert_eq(uid_pool_remove(pool, part, &err), -1);
 	cr_assert_eq(uid_pool_remove(pool, more, &err), 0);
 	cr_assert_eq(uid_pool_add(pool, NULL, &err), 0);

@@ -49,23 +49,6 @@ static json_t *parse_range(const char *text, struct error *err)
 	return check_range(range, err) < 0 ? NULL : steal(&range);
 }
 
-json_t *uid_pool_parse(const char *text, struct error *err)
-{
-	auto_json json_t *pool = json_array();
-	auto_strv struct strv words = {0};
-
-	if (*text != '\0')
-		str_split(&words, text, ',');
-	for (size_t i = 0; i < words.n; i++) {
-		json_t *range = parse_range(words.items[i], err);
-
-		if (range == NULL)
-			return NULL;
-		json_array_append_new(pool, range);
-	}
-	return steal(&pool);
-}
-
 void uid_pool_texts(const json_t *pool, struct strv *ret)
 {
 	for (size_t i = 0; i < json_array_size(pool); i++) {
@@ -114,20 +97,38 @@ static size_t place(const json_t *pool, const json_t *range)
 	return i;
 }
 
+/* One that is there already stays. */
+static void insert(json_t *pool, json_t *range)
+{
+	if (find(pool, range) < 0)
+		json_array_insert(pool, place(pool, range), range);
+}
+
+json_t *uid_pool_parse(const char *text, struct error *err)
+{
+	auto_json json_t *pool = json_array();
+	auto_strv struct strv words = {0};
+
+	str_split(&words, text, ',');
+	for (size_t i = 0; i < words.n; i++) {
+		auto_json json_t *range = NULL;
+
+		if (*words.items[i] == '\0')
+			continue;
+		range = parse_range(words.items[i], err);
+		if (range == NULL)
+			return NULL;
+		insert(pool, range);
+	}
+	return steal(&pool);
+}
+
 int uid_pool_add(json_t *pool, const json_t *ranges, struct error *err)
 {
 	for (size_t i = 0; i < json_array_size(ranges); i++) {
-		json_t *range = json_array_get(ranges, i);
-
-		if (check_range(range, err) < 0)
+		if (check_range(json_array_get(ranges, i), err) < 0)
 			return -1;
-		if (find(pool, range) >= 0)
-			return error_set(err, ERR_PREREQ, ECODE_EXISTS,
-					 "User ids %jd-%jd are in the pool "
-					 "already",
-					 (intmax_t)bound(range, 0),
-					 (intmax_t)bound(range, 1));
-		json_array_insert(pool, place(pool, range), range);
+		insert(pool, json_array_get(ranges, i));
 	}
 	return 0;
 }

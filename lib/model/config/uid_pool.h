@@ -9,8 +9,9 @@
 
 #include "lib/base/error.h"
 
-/* From text such as "1000-1009,2000": a list of ranges, to be freed; an empty
- * text is an empty pool.  NULL with err when the text is not valid. */
+/* From text such as "1000-1009,2000": a sorted list of ranges, to be freed; an
+ * empty text is an empty pool, and nothing between two commas is no range. NULL
+ * with err when the text is not valid. */
 json_t *uid_pool_parse(const char *text, struct error *err);
 
 /* Each range as it is written: "1000-1009", "2000". */
@@ -20,9 +21,8 @@ void uid_pool_texts(const json_t *pool, struct strv *ret);
 /* 0 if these are valid ranges of user ids. */
 int uid_pool_check(const json_t *pool, struct error *err);
 
-/* Add ranges to the pool, or remove them (NULL: none).  A range that overlaps
- * one in the pool cannot be added; only a whole range of the pool can be
- * removed. */
+/* Add ranges to the pool, or remove them (NULL: none).  One that is there
+ * already is not added again; only a whole range of the pool can be removed. */
 int uid_pool_add(json_t *pool, const json_t *ranges, struct error *err);
 int uid_pool_remove(json_t *pool, const json_t *ranges, struct error *err);
 
