@@ -247,7 +247,7 @@ static int init(struct cli *cli, struct error *err)
 {
 	const struct paths *p = cli_paths(cli, err);
 	const char *hypervisors[WORDS_MAX + 1], *templates[WORDS_MAX + 1];
-	auto_free char *node_ip = NULL, *cluster_ip = NULL;
+	auto_free char *node_ip = NULL, *cluster_ip = NULL, *name = NULL;
 	auto_json json_t *hv = NULL, *be = NULL, *given = json_object();
 	auto_json json_t *uids = NULL;
 	struct cluster_init request = {0};
@@ -262,7 +262,8 @@ static int init(struct cli *cli, struct error *err)
 	if (uids == NULL ||
 	    find_addresses(cli, p, family, &node_ip, &cluster_ip, err) < 0)
 		return -1;
-	hv = hvparams(cli, err);
+	name = here_full_name(cli->args[0], family, err);
+	hv = name == NULL ? NULL : hvparams(cli, err);
 	be = hv == NULL ? NULL : beparams(cli, err);
 	if (be == NULL || tool_set_ipolicy(cli, given, err) < 0 ||
 	    tool_split_specs(cli, json_object_get(given, "ipolicy"), err) < 0 ||
@@ -270,7 +271,7 @@ static int init(struct cli *cli, struct error *err)
 	    tool_set_states(cli, given, err) < 0)
 		return -1;
 	request = (struct cluster_init){
-		.cluster_name = cli->args[0],
+		.cluster_name = name,
 		.master_name = p->hostname,
 		.primary_ip = node_ip,
 		.secondary_ip = cli_text(cli, &OPT_SECONDARY_IP),

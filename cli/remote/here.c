@@ -19,7 +19,8 @@
 static struct addrinfo *look_up(const char *name, int family, struct error *err)
 {
 	const struct addrinfo hints = {.ai_family = family,
-				       .ai_socktype = SOCK_STREAM};
+				       .ai_socktype = SOCK_STREAM,
+				       .ai_flags = AI_CANONNAME};
 	struct addrinfo *found;
 	int rc = getaddrinfo(name, NULL, &hints, &found);
 
@@ -58,6 +59,23 @@ char *here_resolve(const char *name, int family, struct error *err)
 	text = address_text(found->ai_addr, found->ai_addrlen);
 	freeaddrinfo(found);
 	return text;
+}
+
+/* A hosts file may have the short name first. */
+char *here_full_name(const char *name, int family, struct error *err)
+{
+	struct addrinfo *found = look_up(name, family, err);
+	const char *full = found == NULL ? NULL : found->ai_canonname;
+	char *lower;
+
+	if (found == NULL)
+		return NULL;
+	if (full == NULL ||
+	    (strchr(full, '.') == NULL && strchr(name, '.') != NULL))
+		full = name;
+	lower = str_lower(full);
+	freeaddrinfo(found);
+	return lower;
 }
 
 static bool interface_has(const struct ifaddrs *i, const char *address)

@@ -13,6 +13,10 @@
  * be freed.  NULL with ERR_PREREQ. */
 char *here_resolve(const char *name, int family, struct error *err);
 
+/* The whole name that the resolver has for a name, in lower case; to be freed.
+ * NULL with ERR_PREREQ. */
+char *here_full_name(const char *name, int family, struct error *err);
+
 /* The first one that is this host's and that others reach: no loopback address.
  * name is this host's.  To be freed; NULL with ERR_PREREQ when there is none.
  */

@@ -98,4 +98,11 @@ is "$(ls "$GANETI_ROOTDIR/var/run/ganeti/"*.pid 2>/dev/null)" "" \
     "no daemon is left"
 is "$(ls "$GANETI_ROOTDIR/var/lib/ganeti/config.data" 2>/dev/null)" "" \
     "nor the configuration"
+
+succeeds "a name may be given as it comes" gnt-cluster init \
+    --enabled-hypervisors=fake --enabled-disk-templates=diskless \
+    --master-netdev=lo --no-ssh-init LOCALHOST
+like "$(gnt-cluster info)" 'Cluster name: localhost' \
+    "the cluster has the one that the resolver knows"
+succeeds "and ends" gnt-cluster destroy --yes-do-it
 tap_done
