@@ -12,6 +12,7 @@
 #include "cli/frame/cli_list.h"
 #include "cli/frame/cli_opts.h"
 #include "cli/frame/tools.h"
+#include "cli/remote/bootstrap.h"
 #include "cli/vcluster/hosts.h"
 #include "cli/vcluster/kind.h"
 #include "cli/vcluster/vm.h"
@@ -332,7 +333,7 @@ static int heal(struct cli *cli, struct error *err)
 
 /* --- the list --- */
 
-/* Whether the daemon runs on the node. */
+/* Whether the daemon, "masterd" or "noded", runs on the node. */
 static bool has_daemon(const struct vcluster *v,
 		       const struct vcluster_node *node, const char *name)
 {
@@ -342,6 +343,10 @@ static bool has_daemon(const struct vcluster *v,
 		"sh",	   file, NULL};
 	struct error err;
 
+	if (!v->kind->are_hosts)
+		return bootstrap_pid(node->paths, str_eq(name, "masterd")
+							  ? DAEMON_MASTERD
+							  : DAEMON_NODED) != 0;
 	return v->kind->runs(v, node) &&
 	       hosts_run(v, node, argv, NULL, &err) == 0;
 }
@@ -357,22 +362,29 @@ static json_t *list_cuts(const struct vcluster *v)
 	return cuts;
 }
 
-static void list_data(const struct cli *cli, const struct vcluster *v,
+/* One that is a folder is on when its node daemon runs. */
+static json_t *list_node(const struct vcluster *v,
+			 const struct vcluster_node *n, bool is_master)
+{
+	bool noded = has_daemon(v, n, "noded");
+
+	return json_make("{s:s, s:s, s:s, s:s?, s:b, s:b, s:b, s:b}", "name",
+			 n->name, "root", n->paths->root, "ip", n->ip,
+			 "secondary_ip", n->ip2, "on",
+			 v->kind->are_hosts ? v->kind->runs(v, n) : noded,
+			 "masterd", has_daemon(v, n, "masterd"), "noded", noded,
+			 "master", is_master);
+}
+
+void power_print_list(const struct cli *cli, const struct vcluster *v,
 		      const struct vcluster_node *master)
 {
 	auto_json json_t *nodes = json_array();
 	auto_json json_t *all = NULL;
 
-	for (size_t i = 0; i < v->n; i++) {
-		const struct vcluster_node *n = &v->nodes[i];
-
-		json_array_append_new(
-			nodes,
-			json_make("{s:s, s:s, s:s, s:s?, s:b, s:b}", "name",
-				  n->name, "root", n->paths->root, "ip", n->ip,
-				  "secondary_ip", n->ip2, "on",
-				  v->kind->runs(v, n), "master", n == master));
-	}
+	for (size_t i = 0; i < v->n; i++)
+		json_array_append_new(nodes, list_node(v, &v->nodes[i],
+						       &v->nodes[i] == master));
 	all = json_make("{s:s, s:O, s:o}", "kind", v->kind->name, "nodes",
 			nodes, "parted", list_cuts(v));
 	cli_print_data(cli,
@@ -384,7 +396,7 @@ int power_list(const struct cli *cli, struct vcluster *v)
 	const struct vcluster_node *master = hosts_master(v);
 
 	if (cli_wants_data(cli)) {
-		list_data(cli, v, master);
+		power_print_list(cli, v, master);
 		return CLI_OK;
 	}
 	printf("%-24s %-15s %-5s %-6s %-7s %-7s %s\n", "Node", "IP", "Power",

@@ -25,6 +25,11 @@ int power_options(const struct cli *cli, struct vcluster_options *ret,
  * "--" before it; NULL ends it. */
 char **power_words(const struct cli *cli, int *ret_n);
 
+/* Print the list as --format wants it, for nodes of all kinds: name, root, ip,
+ * secondary_ip, whether it is on, which daemons run, who is the master. */
+void power_print_list(const struct cli *cli, const struct vcluster *v,
+		      const struct vcluster_node *master);
+
 /* The list of nodes that are hosts; the exit code. */
 int power_list(const struct cli *cli, struct vcluster *v);
 

@@ -291,24 +291,6 @@ static int exec(struct cli *cli, struct error *err)
 			 argv[0]);
 }
 
-static void list_data(const struct cli *cli, const struct vcluster *v,
-		      const struct vcluster_node *master)
-{
-	auto_json json_t *nodes = json_array();
-	auto_json json_t *all = NULL;
-
-	for (size_t i = 0; i < v->n; i++)
-		json_array_append_new(nodes,
-				      json_make("{s:s, s:s, s:s, s:b}", "name",
-						v->nodes[i].name, "root",
-						v->nodes[i].paths->root, "ip",
-						v->nodes[i].ip, "master",
-						&v->nodes[i] == master));
-	all = json_make("{s:O}", "nodes", nodes);
-	cli_print_data(cli,
-		       str_eq(cli_text(cli, &OPT_FORMAT), "csv") ? nodes : all);
-}
-
 static const char *tell_masterd(const struct vcluster_node *n,
 				const struct vcluster_node *master)
 {
@@ -328,7 +310,7 @@ static int list(struct cli *cli, struct error *err)
 		return power_list(cli, v);
 	master = vcluster_master(v);
 	if (cli_wants_data(cli)) {
-		list_data(cli, v, master);
+		power_print_list(cli, v, master);
 		return CLI_OK;
 	}
 	printf("%-24s %-15s %-6s %-7s %-7s %s\n", "Node", "IP", "Master",

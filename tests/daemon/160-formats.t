@@ -83,6 +83,12 @@ each "cluster watcher info" gnt-cluster watcher info
 if is_virtual; then
     each "node volumes" gnt-node volumes
     like "$(cat "$VC/err")" "WARNING" "where the job warns, on stderr"
+    is "$(m gnt-vcluster list "$VC" --format=json | python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+print(d["kind"], d["parted"], [n["ip"] for n in d["nodes"]] != [],
+      all(n["on"] and n["noded"] for n in d["nodes"]), sum(n["master"] for n in d["nodes"]))')" \
+        "process [] True True 1" "vcluster list as JSON, as of other kinds"
     like "$(m gnt-vcluster list "$VC" --format=yaml)" "^nodes:$" \
         "vcluster list as YAML"
     like "$(m gnt-vcluster list "$VC" --format=csv)" \
