@@ -80,18 +80,41 @@ static int show(struct cli *cli, const json_t *console, const char *cluster,
 	return CLI_OK;
 }
 
+/* Why there is none; row has console, oper_state, pnode. */
+static int refuse(const char *instance, const json_t *row, struct error *err)
+{
+	const json_t *runs = json_array_get(row, 1);
+	const char *node = json_string_value(json_array_get(row, 2));
+
+	if (json_is_true(runs))
+		return error_set(err, ERR_EXEC, NULL,
+				 "Console information for instance %s is "
+				 "unavailable",
+				 instance);
+	if (json_is_false(runs) || node == NULL)
+		return error_set(err, ERR_EXEC, NULL,
+				 "Instance %s is not running, can't get "
+				 "console",
+				 instance);
+	return error_set(err, ERR_EXEC, NULL,
+			 "Node %s does not answer, so it is not known whether "
+			 "instance %s runs there: try again, or see gnt-node "
+			 "list and gnt-cluster verify",
+			 node, instance);
+}
+
 static int console(struct cli *cli, struct error *err)
 {
 	auto_json json_t *values =
 		cli_call(cli, "QueryConfigValues",
 			 json_make("[[s]]", "cluster_name"), err);
 	auto_json json_t *rows =
-		values == NULL
-			? NULL
-			: cli_call(cli, "QueryInstances",
-				   json_make("[[s], [s, s], b]", cli->args[0],
-					     "console", "oper_state", 0),
-				   err);
+		values == NULL ? NULL
+			       : cli_call(cli, "QueryInstances",
+					  json_make("[[s], [s, s, s], b]",
+						    cli->args[0], "console",
+						    "oper_state", "pnode", 0),
+					  err);
 	const json_t *row;
 
 	if (rows == NULL)
@@ -100,13 +123,7 @@ static int console(struct cli *cli, struct error *err)
 	if (json_is_object(json_array_get(row, 0)))
 		return show(cli, json_array_get(row, 0),
 			    json_string_value(json_array_get(values, 0)), err);
-	return error_set(err, ERR_EXEC, NULL,
-			 json_is_true(json_array_get(row, 1))
-				 ? "Console information for instance %s is "
-				   "unavailable"
-				 : "Instance %s is not running, can't get "
-				   "console",
-			 cli->args[0]);
+	return refuse(cli->args[0], row, err);
 }
 
 const struct cli_command instance_console = {

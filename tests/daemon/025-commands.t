@@ -135,6 +135,8 @@ culprit "Node node2.example.com does not answer, so that the parameters" \
     gnt-instance add $quick --no-install u1
 culprit "Node node2.example.com does not answer, so that its bridges can" \
     gnt-instance modify --net add:mode=bridged,link=br0 web1
+culprit "Node node2.example.com does not answer, so it is not known whether instance web1 runs" \
+    gnt-instance console web1
 fails "one of the jobs of a job" m gnt-node migrate -f node2
 like "$out" '^Job [0-9]+ \(INSTANCE_MIGRATE\(web1\)\) has failed' "names its instance"
 like "$out" '^There was 1 error during' "and one is one"
