@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is reserved, for whom, and that nothing of it stays. */
+#include <uv.h>
+
 #include "lib/event/task.h"
 #include "lib/json/json.h"
 #include "masterd/config/config.h"
@@ -79,6 +81,47 @@ Test(placement, a_bulk_creation_reserves_all_its_places)
 		cr_assert_null(json_get(instance(names[i]), "reserved_by_job"));
 	}
 	cr_assert(job_is_final(queue_job(s.master->queue, busy)));
+}
+
+/* At each turn of the loop: have only some of them their place? */
+struct look {
+	uv_prepare_t turn;
+	const char *const *names;
+	unsigned halves;
+};
+
+static void on_turn(uv_prepare_t *turn)
+{
+	struct look *look = turn->data;
+	size_t n = 0, there = 0;
+
+	for (; look->names[n] != NULL; n++)
+		there += instance(look->names[n]) != NULL;
+	look->halves += there > 0 && there < n;
+}
+
+Test(placement, a_bulk_creation_lets_others_in)
+{
+	static const char *const names[] = {"web1", "web2", "web3", NULL};
+	static struct look look = {.names = names};
+	json_t *op = op_bulk(NODE2, names), *one;
+	uint64_t id;
+	size_t i;
+
+	json_array_foreach (json_get(op, "instances"), i, one) {
+		json_set_str(one, "disk_template", "diskless");
+		json_object_set_new(one, "disks", json_array());
+		json_set_bool(one, "start", false); /* no node is asked */
+	}
+	id = sim_submit(&s, op, NULL);
+	uv_prepare_init(tasks_loop(), &look.turn);
+	look.turn.data = &look;
+	uv_prepare_start(&look.turn, on_turn);
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	cr_assert_geq(look.halves, 2);
+	for (i = 0; i < 3; i++)
+		cr_assert_str_eq(sim_wait(&s, job_of(id, i)), "success");
+	uv_close((uv_handle_t *)&look.turn, NULL);
 }
 
 struct cancel {

@@ -481,7 +481,8 @@ static WAITS int book(struct lu *lu, size_t i, const json_t *nodes,
 }
 
 /* Book all placed instances.  One that cannot be booked fails in its own job,
- * with the reason, unless all or none are wanted. */
+ * with the reason, unless all or none are wanted.  Others have a turn after
+ * each: it takes a millisecond where there are many instances. */
 static WAITS int book_all(struct lu *lu, struct error *err)
 {
 	const struct op_instance_multi_alloc *op = lu->op;
@@ -491,6 +492,10 @@ static WAITS int book_all(struct lu *lu, struct error *err)
 		const char *name = m->ops[i].instance_name;
 		const json_t *nodes = json_get(m->placed, name);
 
+		if (i > 0)
+			task_yield();
+		if (lu_check_killed(lu, err) < 0)
+			return -1;
 		if (nodes == NULL || book(lu, i, nodes, err) == 0)
 			continue;
 		if (op->atomic == 1)
