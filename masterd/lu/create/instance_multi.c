@@ -18,6 +18,7 @@
 #include "masterd/lu/spec/instance_adopt.h"
 #include "masterd/lu/spec/instance_booking.h"
 #include "masterd/lu/spec/instance_place.h"
+#include "queue/queue.h"
 
 struct multi {
 	struct lu lu;
@@ -509,25 +510,44 @@ static WAITS int book_all(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* Hand the bookings over to the jobs. */
+/* Whether the job of this answer to its submission has not ended yet.  It may
+ * have been refused, or a filter's rule has rejected it at once. */
+static bool will_run(const struct lu *lu, const json_t *row)
+{
+	return json_is_true(json_array_get(row, 0)) &&
+	       (lu_plans(lu) ||
+		queue_lives(lu->m->queue, (uint64_t)json_integer_value(
+						  json_array_get(row, 1))));
+}
+
+/* Hand the booking over to its job; without one it goes. */
+static void hand_over_one(struct lu *lu, const json_t *inst, const json_t *row)
+{
+	struct config *c = lu->m->config;
+	json_t *edited;
+
+	if (!will_run(lu, row)) {
+		booking_drop(c, inst);
+		return;
+	}
+	edited = config_edit(inst);
+	inst_set_reserved_by_job(edited,
+				 json_integer_value(json_array_get(row, 1)));
+	config_put(c, CONFIG_INSTANCE, edited);
+}
+
 static WAITS int hand_over(struct lu *lu, const json_t *names,
 			   const json_t *ids, struct error *err)
 {
 	struct config *c = lu->m->config;
 
 	for (size_t k = 0; k < json_array_size(names); k++) {
-		const json_t *row = json_array_get(ids, k), *inst;
-		json_t *edited;
-
-		inst = config_find_reserved(
+		const json_t *inst = config_find_reserved(
 			c, json_string_value(json_array_get(names, k)),
 			lu->job_id);
-		if (inst == NULL || !json_is_true(json_array_get(row, 0)))
-			continue;
-		edited = config_edit(inst);
-		inst_set_reserved_by_job(
-			edited, json_integer_value(json_array_get(row, 1)));
-		config_put(c, CONFIG_INSTANCE, edited);
+
+		if (inst != NULL)
+			hand_over_one(lu, inst, json_array_get(ids, k));
 	}
 	lu_release(lu, LOCK_NODE_RES);
 	return config_commit(c, err);
