@@ -566,26 +566,50 @@ static json_t *op_remove_node(const char *node)
 			 node);
 }
 
-Test(placement, an_opportunistic_creation_needs_enough_nodes)
+static void leave_one_node(void)
+{
+	expect(op_remove_node(NODE2), "success");
+	expect(op_remove_node(NODE3), "success");
+}
+
+/* template NULL: the cluster's first */
+static void expect_too_few_nodes(const char *template)
 {
 	static const char why[] = "An instance with the disk template drbd "
 				  "needs 2 nodes, and the cluster has 1";
-	static const char *const names[] = {"web1", NULL};
+	static const char *const names[] = {"web1", "web2", NULL};
 	json_t *op = op_add("web1", NULL, true);
 	json_t *bulk = op_bulk(NODE2, names);
-	json_t *one = json_array_get(json_get(bulk, "instances"), 0);
+	json_t *two = json_array_get(json_get(bulk, "instances"), 1);
 
-	expect(op_remove_node(NODE2), "success");
-	expect(op_remove_node(NODE3), "success");
-	json_set_str(op, "disk_template", "drbd");
+	json_set_str(op, "disk_template", template);
 	json_set_bool(op, "opportunistic_locking", true);
 	sim_expect_as_planned(&s, json_ref(op));
 	expect(op, why);
-	json_object_del(one, "pnode");
-	json_set_str(one, "disk_template", "drbd");
+	json_object_del(json_array_get(json_get(bulk, "instances"), 0),
+			"pnode");
+	json_object_del(two, "pnode");
+	json_set_str(two, "disk_template", template);
 	json_set_str(bulk, "iallocator", "any");
 	json_set_bool(bulk, "opportunistic_locking", true);
 	expect(bulk, why);
+}
+
+Test(placement, an_opportunistic_creation_needs_enough_nodes)
+{
+	leave_one_node();
+	expect_too_few_nodes("drbd");
+}
+
+Test(placement, also_where_drbd_is_what_the_cluster_has_first)
+{
+	json_t *cluster = config_edit(config_cluster(s.master->config));
+
+	json_object_set_new(cluster, "enabled_disk_templates",
+			    json_make("[s, s]", "drbd", "sharedfile"));
+	config_put_cluster(s.master->config, cluster);
+	leave_one_node();
+	expect_too_few_nodes(NULL);
 }
 
 /* --- addresses --- */

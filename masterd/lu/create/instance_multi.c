@@ -135,14 +135,18 @@ static int choose(struct lu *lu, struct error *err)
 }
 
 /* The template of the instances that needs the most nodes. */
-static const char *widest_template(const struct multi *m)
+static const char *widest_template(const struct lu *lu, const struct multi *m)
 {
-	const char *widest = m->ops[0].disk_template;
+	const char *widest = NULL;
 
-	for (size_t i = 1; i < m->n; i++)
-		if (iallocator_required_nodes(m->ops[i].disk_template) >
-		    iallocator_required_nodes(widest))
-			widest = m->ops[i].disk_template;
+	for (size_t i = 0; i < m->n; i++) {
+		const char *next =
+			instance_place_template(lu, m->ops[i].disk_template);
+
+		if (widest == NULL || iallocator_required_nodes(next) >
+					      iallocator_required_nodes(widest))
+			widest = next;
+	}
 	return widest;
 }
 
@@ -161,7 +165,7 @@ static int multi_expand(struct lu *lu, struct error *err)
 	}
 	if (m->iallocator != NULL)
 		return instance_place_want_nodes(lu, op->opportunistic_locking,
-						 widest_template(m), err);
+						 widest_template(lu, m), err);
 	for (size_t i = 0; i < m->n; i++) {
 		struct inst_nodes nodes;
 

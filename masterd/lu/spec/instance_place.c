@@ -20,9 +20,19 @@
 
 /* --- locks --- */
 
-int instance_place_want_nodes(struct lu *lu, bool opportunistic,
-			      const char *template, struct error *err)
+const char *instance_place_template(const struct lu *lu, const char *given)
 {
+	const json_t *enabled =
+		cluster_enabled_disk_templates(config_cluster(lu->m->config));
+
+	return given != NULL ? given
+			     : json_string_value(json_array_get(enabled, 0));
+}
+
+int instance_place_want_nodes(struct lu *lu, bool opportunistic,
+			      const char *given, struct error *err)
+{
+	const char *template = instance_place_template(lu, given);
 	const unsigned needed = (unsigned)iallocator_required_nodes(template);
 	const char *uuid;
 	unsigned group = 0;
@@ -97,12 +107,7 @@ int instance_place_named_nodes(struct lu *lu,
 			       struct inst_nodes *ret, struct error *err)
 {
 	const json_t *node = lu_node(lu, op->pnode, err);
-	const json_t *enabled =
-		cluster_enabled_disk_templates(config_cluster(lu->m->config));
-	const char *template =
-		op->disk_template != NULL
-			? op->disk_template
-			: json_string_value(json_array_get(enabled, 0));
+	const char *template = instance_place_template(lu, op->disk_template);
 
 	if (node == NULL)
 		return -1;
