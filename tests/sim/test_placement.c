@@ -4,6 +4,7 @@
 
 #include "lib/event/task.h"
 #include "lib/json/json.h"
+#include "lib/model/config/config_objects.h"
 #include "masterd/config/config.h"
 #include "masterd/resources/resources.h"
 #include "queue/locks/locks.h"
@@ -558,6 +559,35 @@ Test(placement, an_opportunistic_creation_takes_what_is_free)
 				  busy.name);
 	}
 	locks_release(s.master->locks, &r);
+}
+
+/* The lock of a node that is away is always free. */
+Test(placement, an_opportunistic_creation_waits_for_a_node_of_use)
+{
+	static const char *const names[] = {"node1.example.com", NODE2};
+	struct lock_want busy[2];
+	struct lock_request r = {
+		.wants = busy, .n_wants = 2, .granted = on_granted};
+	json_t *op = op_add("web1", NULL, true);
+	struct error err;
+	uint64_t id;
+
+	expect(json_make("{s:s, s:s, s:b, s:b}", "OP_ID", "OP_NODE_SET_PARAMS",
+			 "node_name", NODE3, "offline", true, "force", true),
+	       "success");
+	for (size_t i = 0; i < 2; i++)
+		busy[i] = (struct lock_want){
+			.level = LOCK_NODE_RES,
+			.name = node_uuid(config_find(s.master->config,
+						      CONFIG_NODE, names[i])),
+			.exclusive = true};
+	cr_assert_eq(locks_request(s.master->locks, &r, &err), 0);
+	json_set_bool(op, "opportunistic_locking", true);
+	id = sim_submit(&s, op, NULL);
+	sim_run(&s, 5000, NULL, NULL);
+	cr_expect_eq(job_status(queue_job(s.master->queue, id)), JOB_WAITING);
+	locks_release(s.master->locks, &r);
+	cr_assert_str_eq(sim_wait(&s, id), "success");
 }
 
 static json_t *op_remove_node(const char *node)

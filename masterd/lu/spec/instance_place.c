@@ -29,6 +29,13 @@ const char *instance_place_template(const struct lu *lu, const char *given)
 			     : json_string_value(json_array_get(enabled, 0));
 }
 
+/* Nobody holds the lock of one that does not: it would count as free. */
+static bool takes_instances(const json_t *node)
+{
+	return node_vm_capable(node) && !node_offline(node) &&
+	       !node_drained(node);
+}
+
 int instance_place_want_nodes(struct lu *lu, bool opportunistic,
 			      const char *given, struct error *err)
 {
@@ -45,12 +52,14 @@ int instance_place_want_nodes(struct lu *lu, bool opportunistic,
 	json_object_foreach (
 		json_unconst(config_all(lu->m->config, CONFIG_NODE)), uuid,
 		node)
-		lu_want_free(lu, LOCK_NODE_RES, uuid, true, ++group);
+		if (takes_instances(node))
+			lu_want_free(lu, LOCK_NODE_RES, uuid, true, ++group);
 	/* It would wait for ever. */
 	if (group < needed)
 		return error_set(err, ERR_PREREQ, ECODE_NORES,
 				 "An instance with the disk template %s needs "
-				 "%u nodes, and the cluster has %u",
+				 "%u nodes, and the cluster has %u that can "
+				 "take one",
 				 template, needed, group);
 	lu_want_at_least(lu, needed);
 	return 0;

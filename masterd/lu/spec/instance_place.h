@@ -9,8 +9,8 @@
 const char *instance_place_template(const struct lu *lu, const char *given);
 
 /* For expand: want the resources of all nodes, or (opportunistic) of the nodes
- * that are free, at least as many as the template needs (NULL: as above);
- * ECODE_NORES when the cluster has fewer. */
+ * that are free and can take an instance, at least as many as the template
+ * needs (NULL: as above); ECODE_NORES when the cluster has fewer. */
 int instance_place_want_nodes(struct lu *lu, bool opportunistic,
 			      const char *given, struct error *err);
 /* The names of the nodes whose resources were locked, for the allocator; to be
