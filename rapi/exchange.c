@@ -266,7 +266,7 @@ static void finish(struct rapi *r, struct https_request *http,
 		buf_adds(&x->q.headers, "Cache-Control: no-store\n");
 	exchange_send(r, http, x, buf_steal(&x->q.headers));
 	if (x->status == 200 && x->pulse != 0 && !stream && x->index < 0 &&
-	    x->q.route != NULL && exchange_by_name(http))
+	    x->q.route != NULL && !x->q.guarded && exchange_by_name(http))
 		answers_keep(&r->answers, http->target,
 			     &(struct answer){.route = x->q.route,
 					      .text = http->reply,
@@ -287,6 +287,7 @@ static WAITS int check_first(struct rapi *r, struct exchange *x,
 	x->q.user = x->auth.user;
 	x->q.token = x->auth.token;
 	x->q.owner = login_owner(&x->auth);
+	x->q.may_console = auth_may_console(&x->auth);
 	if (!x->follow && x->index < 0)
 		return 0;
 	task_leave();

@@ -162,6 +162,16 @@ bool auth_holds(const struct auth *a, const struct users *users, bool nobody)
 	       (a->rights & ~user->rights) == 0;
 }
 
+/* A scope would have to hold for each instance. */
+bool auth_may_console(const struct auth *a)
+{
+	if (a->rights == 0)
+		return false;
+	return a->token == NULL ||
+	       (json_get(a->token, "scope") == NULL &&
+		json_array_has_str(json_get(a->token, "rights"), "console"));
+}
+
 int auth_check(const struct auth *a, unsigned rights, struct error *err)
 {
 	if (a->user == NULL)

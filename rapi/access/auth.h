@@ -49,6 +49,9 @@ int auth_take_token(struct auth *a, const struct users *users,
  * same password and no right less.  nobody: who gave no name may. */
 bool auth_holds(const struct auth *a, const struct users *users, bool nobody);
 
+/* Whether he may know where consoles are, as far as he is who he says. */
+bool auth_may_console(const struct auth *a);
+
 /* Check the password, if there was one, and whether the user has one of the
  * rights (0: everybody may).  REPLY_UNAUTHORIZED or REPLY_FORBIDDEN.  Not on
  * the loop: it may take long. */

@@ -14,6 +14,9 @@
  * has reason to send makes a tenth of it. */
 #define BODY_VALUES_MAX (64u * 1024 * 1024)
 
+/* The field of instances that says how to get at their consoles. */
+#define CONSOLE "console"
+
 void request_done(struct request *q)
 {
 	strv_done(&q->items);
@@ -205,6 +208,33 @@ int request_check_dict(const json_t *value, const char *what, struct error *err)
 	return error_set(err, ERR_PREREQ, ECODE_INVAL,
 			 "%s: Type is '%s', but 'dict' is expected", what,
 			 request_type_name(value));
+}
+
+/* A filter is [operator, field, ...], or [operator, filters...]. */
+static bool reads_field(const json_t *qfilter, const char *name)
+{
+	const json_t *part;
+	size_t i;
+
+	json_array_foreach (qfilter, i, part)
+		if (json_is_array(part)
+			    ? reads_field(part, name)
+			    : i == 1 && str_eq(json_string_value(part), name))
+			return true;
+	return false;
+}
+
+int request_check_fields(struct request *q, const json_t *fields,
+			 const json_t *qfilter, struct error *err)
+{
+	if (!json_array_has_str(fields, CONSOLE) &&
+	    !reads_field(qfilter, CONSOLE))
+		return 0;
+	q->guarded = true;
+	if (q->may_console)
+		return 0;
+	return reply_bare(err, q->user == NULL ? REPLY_UNAUTHORIZED
+					       : REPLY_FORBIDDEN);
 }
 
 json_t *request_words(const char *text)

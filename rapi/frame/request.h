@@ -37,6 +37,7 @@ struct request {
 	const char *user;	 /* who asks; NULL: nobody known */
 	const json_t *token;	 /* by which he does; NULL: a password */
 	char *owner;		 /* of a console: see login.h */
+	bool may_console;	 /* may know where consoles are */
 	const char *if_match;	 /* the tags that the object may have */
 	const char *wanted_plan; /* which the job shall be; NULL: any */
 	/* Hashes of who submits under which key, and of what; "": no key. */
@@ -51,6 +52,7 @@ struct request {
 	struct buf headers; /* lines of "Name: value" */
 	char *text;	    /* in place of JSON, of this type */
 	const char *type;
+	bool guarded; /* it is not for all who may send the request */
 
 	struct samples *samples; /* of the last day; NULL: none */
 	struct tickets *tickets; /* for consoles; NULL: there are none */
@@ -103,6 +105,11 @@ json_t *request_submit(struct request *q, json_t *ops STEALS,
 /* 0 if value is a dictionary; what: "Body contents", for the error. */
 int request_check_dict(const json_t *value, const char *what,
 		       struct error *err);
+
+/* 0 if the fields, and those that the filter (NULL: none) reads, may be told to
+ * who asks: where consoles are is not told to everybody. */
+int request_check_fields(struct request *q, const json_t *fields,
+			 const json_t *qfilter, struct error *err);
 
 /* The words of "name, status" as a list, to be freed. */
 json_t *request_words(const char *text);

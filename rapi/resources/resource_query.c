@@ -474,14 +474,16 @@ static json_t *fields_argument(struct request *q, struct error *err)
 static json_t *query(struct request *q, json_t *fields STEALS,
 		     const json_t *qfilter, struct error *err)
 {
-	json_t *answer =
-		request_call(q, "Query",
-			     json_make("[s, o, o]", q->items.items[0], fields,
-				       json_ref(qfilter) ?: json_null()),
-			     err);
-	json_t *rows = json_incref(json_object_get(answer, "data"));
-	json_t *ordered;
+	auto_json json_t *owned = fields;
+	json_t *answer = NULL, *rows, *ordered;
 
+	if (request_check_fields(q, fields, qfilter, err) == 0)
+		answer = request_call(
+			q, "Query",
+			json_make("[s, O, o]", q->items.items[0], owned,
+				  json_ref(qfilter) ?: json_null()),
+			err);
+	rows = json_incref(json_object_get(answer, "data"));
 	if (rows == NULL)
 		return answer;
 	/* Ganeti has the rows first. */

@@ -410,7 +410,8 @@ json_t *resource_shaped_list(struct request *q, bool bulk, struct error *err)
 	auto_json json_t *rows = json_array();
 	int rc;
 
-	if (read_shape(q, bulk, &s, err) < 0)
+	if (read_shape(q, bulk, &s, err) < 0 ||
+	    request_check_fields(q, s.columns, s.qfilter, err) < 0)
 		return NULL;
 	rc = goes_by_id(q, &s) ? ask_in_parts(q, &s, rows, err)
 			       : ask(q, &s, s.qfilter, rows, err);

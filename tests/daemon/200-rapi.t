@@ -27,6 +27,25 @@ like "$(curl -sk -i -X PUT "$api/2/tags?tag=a")" \
 is "$(status_of -u ro:secret -X PUT "$api/2/tags?tag=a")" 403 "who may read may not write"
 is "$(status_of -u ro:secret "$api/2/query/node?fields=name")" 200 "but query"
 is "$(status_of -u none:secret "$api/2/query/node?fields=name")" 403 "others may not"
+consoles="$api/2/instances?fields=name,console"
+is "$(status_of "$consoles")" 401 "nobody asks for consoles in a list"
+is "$(status_of "$api/2/instances?filter=console")" 401 "or by a filter"
+is "$(status_of "$api/2/instances?fields=name&sort=console")" 401 "or an order"
+is "$(status_of -u none:secret "$consoles")" 403 "without a right"
+is "$(status_of -u ro:secret "$consoles")" 200 "who may read does"
+is "$(status_of "$consoles")" 401 "what he was told is for nobody else"
+is "$(status_of "$api/2/instances?fields=name&filter=name+!=+%22console%22")" 200 \
+    "a name is no field"
+token=$(curl -sk --max-time 30 -u rw:secret -H 'Content-Type: application/json' \
+    -d '{"name": "ci", "rights": ["read"]}' "$api/gantry/1/tokens" |
+    python3 -c 'import json, sys; print(json.load(sys.stdin)["token"])')
+bearer="Authorization: Bearer $token"
+is "$(status_of -H "$bearer" "$api/2/query/instance?fields=name,console")" 403 \
+    "nor does a token without the right to consoles"
+is "$(status_of -H "$bearer" "$api/2/query/instance?fields=name")" 200 "that may query"
+is "$(status_of -H "$bearer" -X PUT -H 'Content-Type: application/json' \
+    -d '{"fields": ["name"], "qfilter": ["|", ["?", "console"]]}' "$api/2/query/instance")" 403 \
+    "also in the filter of a query"
 is "$(status_of -u rw:secret -X PUT "$api/2/tags?tag=a")" 200 "who may write does"
 is "$(status_of -u rw:wrong "$api/2/nodes")" 401 "a wrong password is never right"
 
