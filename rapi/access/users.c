@@ -5,6 +5,8 @@
 
 #include <crypt.h>
 #include <gnutls/crypto.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <string.h>
 #include <strings.h>
 
@@ -158,12 +160,34 @@ static bool verify_ha1(const char *name, const char *password, const char *hash)
 	return good && is_equal(hex, lower);
 }
 
+/* A hash that is hard to guess takes memory on purpose, 16 MiB and more. */
+static pthread_once_t hashes_once = PTHREAD_ONCE_INIT;
+static sem_t hashes;
+
+static void allow_hashes(void)
+{
+	sem_init(&hashes, 0, USERS_HASHES_MAX);
+}
+
+/* Unlike crypt_r() it says NULL when the hash is none. */
+static const char *hash_of(const char *password, const char *hash,
+			   struct crypt_data *data)
+{
+	const char *result;
+
+	pthread_once(&hashes_once, allow_hashes);
+	while (sem_wait(&hashes) < 0)
+		; /* a signal */
+	result = crypt_rn(password, hash, data, (int)sizeof(*data));
+	sem_post(&hashes);
+	return result;
+}
+
 static bool verify_crypt(const char *name, const char *password,
 			 const char *hash)
 {
 	struct crypt_data *data = xalloc(sizeof(*data));
-	/* Unlike crypt_r() it says NULL when the hash is none. */
-	const char *result = crypt_rn(password, hash, data, (int)sizeof(*data));
+	const char *result = hash_of(password, hash, data);
 	bool good = result != NULL && is_equal(result, hash);
 
 	(void)name;

@@ -15,6 +15,8 @@
 #include "rapi/access/seen.h"
 
 #define USERS_REALM "Ganeti Remote API"
+/* So many passwords are compared with {CRYPT} hashes at the same time. */
+#define USERS_HASHES_MAX 4
 
 struct user {
 	char *password; /* as it stands in the file */

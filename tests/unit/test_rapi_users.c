@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Who may do what, and how often somebody may be wrong. */
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "lib/base/array.h"
@@ -84,6 +86,40 @@ Test(rapi_users, hashes_of_other_programs_are_read)
 		users_verify("x", "pW",
 			     "{CRYPT}$y$j9T$F5Jx5fExrKuPp53xLKQ..1$"
 			     "U4SOHmDd8SvW5vCUKSMR6N835VPwFAtgYNhQ9mFFeL5"));
+}
+
+/* Each takes 16 MiB while it is made. */
+#define GUESSERS 48
+#define GROWTH_KIB (256L * 1024)
+
+static void *guess(void *arg)
+{
+	cr_assert_not(
+		users_verify("x", "pW",
+			     "{CRYPT}$y$j9T$F5Jx5fExrKuPp53xLKQ..1$"
+			     "U4SOHmDd8SvW5vCUKSMR6N835VPwFAtgYNhQ9mFFeL5"));
+	return arg;
+}
+
+static long most_kib(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_maxrss;
+}
+
+Test(rapi_users, many_who_guess_take_no_memory, .timeout = 60)
+{
+	pthread_t threads[GUESSERS];
+	long before = most_kib();
+
+	for (size_t i = 0; i < GUESSERS; i++)
+		cr_assert_eq(pthread_create(&threads[i], NULL, guess, NULL), 0);
+	for (size_t i = 0; i < GUESSERS; i++)
+		pthread_join(threads[i], NULL);
+	cr_expect_lt(most_kib() - before, GROWTH_KIB, "%ld KiB more",
+		     most_kib() - before);
 }
 
 Test(rapi_users, the_file_is_read_when_it_changes)
