@@ -127,24 +127,63 @@ static json_t *without(const struct tokens *t, const char *id)
 	return list;
 }
 
+/* Whether it is the same user's, and a session like the token, or not. */
+static bool is_like(const json_t *one, const json_t *token)
+{
+	return str_eq(json_str(one, "user", NULL),
+		      json_str(token, "user", NULL)) &&
+	       json_bool(one, "session", false) ==
+		       json_bool(token, "session", false);
+}
+
+/* How many are like this one; *ret_oldest is the first of them in the list,
+ * which is in the order in which they were made. */
+static size_t count_like(const json_t *list, const json_t *token,
+			 size_t *ret_oldest)
+{
+	const json_t *one;
+	size_t i, n = 0;
+
+	json_array_foreach (list, i, one)
+		if (is_like(one, token) && n++ == 0)
+			*ret_oldest = i;
+	return n;
+}
+
+/* Whoever logs in gets in: his oldest session ends.  Of tokens he knows best
+ * which are not needed. */
+static int make_room(json_t *list, const json_t *token, struct error *err)
+{
+	size_t oldest = 0, n = count_like(list, token, &oldest);
+
+	if (json_bool(token, "session", false)) {
+		if (n >= TOKENS_SESSIONS_MAX)
+			json_array_remove(list, oldest);
+	} else if (n >= TOKENS_USER_MAX) {
+		return error_set(err, ERR_QUEUE_FULL, NULL,
+				 "The user %.100s has %d tokens, which is the "
+				 "limit; remove some",
+				 json_str(token, "user", ""), TOKENS_USER_MAX);
+	}
+	if (json_array_size(list) < TOKENS_MAX)
+		return 0;
+	return error_set(err, ERR_QUEUE_FULL, NULL,
+			 "There are %d tokens, which is the limit; remove some",
+			 TOKENS_MAX);
+}
+
 int tokens_add(struct tokens *t, json_t *token STEALS, struct error *err)
 {
-	auto_json json_t *owned = token;
-	json_t *list;
+	auto_json json_t *owned = token, *list = NULL;
 
 	if (!is_token(token))
 		return error_set(err, ERR_REQUEST, NULL,
 				 "a token has an id, a hash and a user");
 	list = without(t, json_str(token, "id", ""));
-	if (json_array_size(list) >= TOKENS_MAX) {
-		json_decref(list);
-		return error_set(err, ERR_QUEUE_FULL, NULL,
-				 "There are %d tokens, which is the limit; "
-				 "remove some",
-				 TOKENS_MAX);
-	}
+	if (make_room(list, owned, err) < 0)
+		return -1;
 	json_array_append(list, owned);
-	return keep(t, list, owned, false, err);
+	return keep(t, steal(&list), owned, false, err);
 }
 
 int tokens_remove(struct tokens *t, const char *id, const char *user,

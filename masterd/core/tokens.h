@@ -17,6 +17,9 @@ struct tokens;
 
 /* Sessions of the page are tokens, too. */
 #define TOKENS_MAX 10000
+/* Of one user: tokens, and sessions beside them. */
+#define TOKENS_USER_MAX 1000
+#define TOKENS_SESSIONS_MAX 100
 #define TOKENS_BYTES_MAX (64u * 1024 * 1024)
 
 /* Those that the store has; what is no token in there is left out. */
@@ -24,7 +27,9 @@ WAITS struct tokens *tokens_create(struct store *store);
 void tokens_free(struct tokens *t); /* NULL: nothing */
 
 /* Keep one more: {"id", "hash", "user", "expires": seconds since 1970 or null,
- * and whatever else}.  Durable when it returns 0. */
+ * and whatever else}.  Durable when it returns 0.  A further "session" of a
+ * user who has very many ends his oldest one; a further token of such a user is
+ * ERR_QUEUE_FULL. */
 WAITS int tokens_add(struct tokens *t, json_t *token STEALS, struct error *err);
 /* Forget the one with this id, which has to be the user's (NULL: anybody's).
  * ECODE_NOENT if there is none. */
