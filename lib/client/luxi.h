@@ -20,6 +20,10 @@ struct luxi;
  * has read the request is not known. */
 #define LUXI_CUT "cut"
 
+/* What a master says, as text, of a request that it does not understand; behind
+ * it stand, with colons, the method where that is known, and why. */
+#define LUXI_REFUSAL "Failed to parse request"
+
 /* Connect to the socket; ERR_LUXI when nobody listens there. */
 struct luxi *luxi_connect(const char *socket_path, struct error *err);
 void luxi_close(struct luxi *l);

@@ -122,12 +122,11 @@ static void send_result(struct luxi_conn *conn, bool success,
 
 void luxi_conn_reject(struct luxi_conn *conn, const char *reason)
 {
-	auto_free char *text =
-		xprintf("Failed to parse request: %.2000s", reason);
+	auto_free char *text = xprintf(LUXI_REFUSAL ": %.2000s", reason);
 	auto_json json_t *value = json_string(text);
 
 	if (value == NULL) /* the reason may have been cut inside a character */
-		value = json_string("Failed to parse request");
+		value = json_string(LUXI_REFUSAL);
 	conn->close_after_write = true;
 	send_result(conn, false, value);
 }

@@ -135,13 +135,29 @@ static int begin_call(struct request *q, const char *method, struct error *err)
 	return 0;
 }
 
-/* Others will use the connection, if it is still there. */
-static void end_call(struct request *q, bool failed, const struct error *err)
+/* What the master does not understand of the arguments it has from the
+ * client. */
+static void tell_client(const char *method, struct error *err)
 {
-	if (failed && err->kind == ERR_LUXI)
-		luxi_close(steal(&q->luxi));
-	else
+	auto_free char *begin = xprintf(LUXI_REFUSAL ": %s: ", method);
+	auto_free char *why = NULL;
+
+	if (!str_starts(err->text, begin))
+		return;
+	why = xstrdup(err->text + strlen(begin));
+	error_set(err, ERR_PREREQ, ECODE_INVAL, "%s", why);
+}
+
+/* Others will use the connection, if it is still there. */
+static void end_call(struct request *q, const char *method, bool failed,
+		     struct error *err)
+{
+	if (!failed || err->kind != ERR_LUXI) {
 		luxi_watch(q->luxi, NULL, NULL);
+		return;
+	}
+	luxi_close(steal(&q->luxi));
+	tell_client(method, err);
 }
 
 json_t *request_call(struct request *q, const char *method, json_t *args STEALS,
@@ -154,7 +170,7 @@ json_t *request_call(struct request *q, const char *method, json_t *args STEALS,
 		return NULL;
 	}
 	result = luxi_call(q->luxi, method, args, err);
-	end_call(q, result == NULL, err);
+	end_call(q, method, result == NULL, err);
 	return result;
 }
 
@@ -168,7 +184,7 @@ int request_call_text(struct request *q, const char *method,
 		return -1;
 	}
 	rc = luxi_call_text(q->luxi, method, args, ret, err);
-	end_call(q, rc < 0, err);
+	end_call(q, method, rc < 0, err);
 	return rc;
 }
 

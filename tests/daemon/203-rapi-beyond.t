@@ -139,6 +139,11 @@ like "$out" '"summary": \["CLUSTER_POST_INIT' "has all fields"
 answers "a field that is none" 400 GET '/2/nodes?fields=name,nosuch'
 answers "a filter that is none" 400 GET '/2/nodes?filter=name+==='
 answers "one of a field that cannot have it" 400 GET '/2/nodes?filter=name'
+answers "a kind that there is not" 400 GET '/2/query/nosuch?fields=name'
+like "$out" '"There is no kind .*nosuch' "as the master says"
+answers "a dependency on nothing" 400 POST /2/groups \
+    '{"name": "g9", "depends": [[-1, ["success"]]]}'
+answers "fields of a job that are no names" 400 GET /2/jobs/1/wait '{"fields": [1]}'
 answers "a limit that is none" 400 GET '/2/nodes?limit=0'
 answers "a page in another order" 400 GET '/2/nodes?sort=role&after=x'
 
