@@ -20,6 +20,7 @@
 #include "rapi/frame/route.h"
 
 #define WANTED_PATH "/gantry/1/instances/{instance}"
+#define RENAME_PATH "/2/instances/{instance}/rename"
 
 static const char *const rights[] = {"read",	"power",   "create", "modify",
 				     "destroy", "migrate", "node",   "cluster",
@@ -114,9 +115,10 @@ static bool in_tags(const json_t *scope, const json_t *tags)
 	return false;
 }
 
-/* 1: the instance that there is is in the scope. */
+/* 1: the instance that there is is in the scope, and stays there under its new
+ * name (NULL: it keeps its own). */
 static int instance_in(struct request *q, const json_t *scope, const char *name,
-		       struct error *err)
+		       const char *new_name, struct error *err)
 {
 	auto_json json_t *answer = request_call(
 		q, "Query",
@@ -131,7 +133,8 @@ static int instance_in(struct request *q, const json_t *scope, const char *name,
 
 	if (answer == NULL)
 		return -1;
-	return in_names(scope, full ?: name) ||
+	return (in_names(scope, full ?: name) &&
+		(new_name == NULL || in_names(scope, new_name))) ||
 	       in_tags(scope, json_array_get(json_array_get(row, 1), 1)) ||
 	       (group != NULL &&
 		json_array_has_str(json_get(scope, "groups"), group));
@@ -154,7 +157,7 @@ static bool new_in(const json_t *scope, const json_t *body)
 static int wanted_in(struct request *q, const json_t *scope, const char *name,
 		     struct error *err)
 {
-	int in = instance_in(q, scope, name, err);
+	int in = instance_in(q, scope, name, NULL, err);
 
 	if (in < 0 && error_is(err, ECODE_NOENT))
 		return in_names(scope, name) || new_in(scope, q->body);
@@ -171,12 +174,15 @@ static int check_scope(struct request *q, const json_t *scope,
 {
 	bool one = str_starts(q->route->path, "/2/instances/{instance}") ||
 		   str_starts(q->route->path, "/gantry/1/instances/{instance}");
+	const char *new_name = strcmp(q->route->path, RENAME_PATH) == 0
+				       ? json_str(q->body, "new_name", "")
+				       : NULL;
 	int in = 0;
 
 	if (strcmp(q->route->path, WANTED_PATH) == 0)
 		in = wanted_in(q, scope, q->items.items[0], err);
 	else if (one)
-		in = instance_in(q, scope, q->items.items[0], err);
+		in = instance_in(q, scope, q->items.items[0], new_name, err);
 	else if (strcmp(right, "create") == 0 && q->route->input == NULL)
 		in = new_in(scope, q->body);
 	else if (strcmp(q->route->path, "/2/instances") == 0)

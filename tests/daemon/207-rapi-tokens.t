@@ -107,6 +107,21 @@ by "$wanting" "but gets what is inside" 200 PUT \
 by "$wanting" "each opcode needs its right" 403 PUT /gantry/1/instances/new2.example.com \
     '{"state": "absent"}'
 like "$out" "lacks the right .*destroy" "which is named"
+answers "one by names" 200 POST /gantry/1/tokens \
+    '{"name": "r", "rights": ["modify"], "scope": {"names": ["web*"]}}'
+renaming=$(field token)
+name_it() { # NAME
+    echo "{\"new_name\": \"$1\", \"name_check\": false, \"ip_check\": false}"
+}
+by "$renaming" "gives no name outside" 403 PUT /2/instances/web1.example.com/rename \
+    "$(name_it db2.example.com)"
+by "$renaming" "but another one inside" 200 PUT /2/instances/web1.example.com/rename \
+    "$(name_it 'web no name')"
+job_ends "if it is one" error
+answers "one by tags" 200 POST /gantry/1/tokens \
+    '{"name": "r2", "rights": ["modify"], "scope": {"names": ["x*"], "tags": ["shop"]}}'
+by "$(field token)" "gives any name, as the tag stays" 200 PUT \
+    /2/instances/web1.example.com/rename "$(name_it 'no name')"
 answers "by groups" 200 POST /gantry/1/tokens \
     '{"name": "g", "rights": ["power"], "scope": {"groups": ["default"]}}'
 grouped=$(field token)
