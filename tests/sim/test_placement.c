@@ -199,24 +199,39 @@ Test(placement, a_creation_that_is_refused_leaves_nothing)
 	cr_assert(sim_run(&s, 60000, is_gone, (void *)"web1"));
 }
 
-/* With all defaults its job is larger than any may be. */
-Test(placement, a_creation_that_is_not_submitted_leaves_nothing)
+/* With all defaults the job of the second is larger than any may be. */
+static json_t *op_too_long(bool atomic)
 {
 	static const char *const names[] = {"web1", "web2", NULL};
 	json_t *op = op_bulk(NODE2, names);
 	json_t *one = json_array_get(json_get(op, "instances"), 1);
 	auto_free char *text = json_text(op), *comment = NULL;
 	size_t len = QUEUE_JOB_BYTES_MAX - strlen(text) - 200;
-	uint64_t id;
 
 	comment = xalloc(len + 1);
 	memset(comment, 'x', len);
 	json_set_str(one, "comment", comment);
-	id = sim_submit(&s, op, NULL);
+	if (atomic)
+		json_set_bool(op, "atomic", true);
+	return op;
+}
+
+Test(placement, a_creation_that_is_not_submitted_leaves_nothing)
+{
+	uint64_t id = sim_submit(&s, op_too_long(false), NULL);
+
 	cr_assert_str_eq(sim_wait(&s, id), "success");
 	cr_assert_eq(job_of(id, 1), 0);
 	cr_assert_null(instance("web2"));
 	cr_assert_str_eq(sim_wait(&s, job_of(id, 0)), "success");
+}
+
+Test(placement, all_or_none_also_when_a_job_is_refused)
+{
+	expect(op_too_long(true), "No instance is created, since the job for "
+				  "web2 is refused: The job is too large");
+	sim_run(&s, 60000, NULL, NULL);
+	cr_assert_null(instance("web1"));
 }
 
 Test(placement, reserved_places_survive_a_restart_with_their_jobs)

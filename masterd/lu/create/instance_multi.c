@@ -601,6 +601,32 @@ static void take_last(json_t *result)
 	json_array_remove(ids, last);
 }
 
+/* All or none: none when a job was refused, as the others wait for the success
+ * of this one. */
+static int check_submitted(struct lu *lu, const json_t *names,
+			   const json_t *ids, struct error *err)
+{
+	const struct op_instance_multi_alloc *op = lu->op;
+	const json_t *row;
+	size_t k;
+
+	if (op->atomic != 1)
+		return 0;
+	json_array_foreach (ids, k, row) {
+		const char *name = json_string_value(json_array_get(names, k));
+		const char *why = json_string_value(json_array_get(row, 1));
+
+		if (!json_is_true(json_array_get(row, 0)))
+			return error_set(
+				err, ERR_EXEC, NULL,
+				"No instance is created, since the job for %s "
+				"is refused: %s",
+				name == NULL ? "the end" : name,
+				why == NULL ? "no reason is given" : why);
+	}
+	return 0;
+}
+
 static WAITS json_t *submit(struct lu *lu, struct error *err)
 {
 	struct multi *m = multi_of(lu);
@@ -620,6 +646,12 @@ static WAITS json_t *submit(struct lu *lu, struct error *err)
 	if (undone)
 		json_array_append_new(jobs, last_job(lu, names));
 	result = lu_submit_jobs(lu, jobs, partial, err);
+	if (result != NULL &&
+	    check_submitted(lu, json_get(result, "allocatable"),
+			    json_get(result, "jobs"), err) < 0) {
+		json_decref(result);
+		return NULL;
+	}
 	if (result != NULL && undone)
 		take_last(result);
 	return result;
