@@ -27,8 +27,7 @@ bool gate_assign(struct queue *q, struct job *j)
 			rate_limits_join(q, j);
 		return true;
 	}
-	heap_remove(j);
-	rate_limits_leave(q, j);
+	sched_withdraw(q, j);
 	job_end_unstarted(j, JOB_CANCELED, g->why);
 	job_save(j);
 	return false;

@@ -215,3 +215,63 @@ Test(rate_limits, one_that_waits_says_why)
 	cr_assert_eq(why.n_before, 0);
 	world_open_gate();
 }
+
+/* --- with a rule that rejects --- */
+
+static struct queue_gate *reject_logs(const struct job *j)
+{
+	return strcmp(j->ops[0].summary, "TEST(log)") == 0 ? &gate : NULL;
+}
+
+static void do_change_gates(void *arg)
+{
+	(void)arg;
+	queue_gates_changed(world.queue);
+}
+
+static uint64_t submit_urgent(const char *act, int priority, const char *reason)
+{
+	json_t *op = world_op(act, priority, NULL);
+
+	if (reason != NULL)
+		json_array_append_new(
+			json_object_get(op, "reason"),
+			json_make("[s, s, i]", "cron", reason, 1));
+	return world_submit_ops(json_make("[o]", op));
+}
+
+/* It was its turn, but it still waits for a place when a new rule rejects it:
+ * the next one of the bucket has its turn then. */
+Test(rate_limits, a_rejected_job_gives_its_turn_on)
+{
+	struct world_call change = {.fn = do_change_gates};
+	uint64_t first = submit("hold", "rate-limit:1:a", NULL);
+	uint64_t later = submit("ok", "rate-limit:1:a", NULL), next;
+
+	for (int i = 0; i < 450; i++)
+		world_submit("ok");
+	next = submit_urgent("log", -5, "rate-limit:1:a");
+	world_settle();
+	queue_set_max_running(world.queue, 1);
+	submit_urgent("hold", -20, NULL);
+	gate = (struct queue_gate){.reject = true, .why = "not today"};
+	world.gate = reject_logs;
+	task_set_owner(&world);
+	task_spawn("change", world_task, &change);
+	task_set_owner(NULL);
+	world_step(); /* all that came early is ready to try again */
+	queue_set_max_running(world.queue, 3);
+	queue_set_max_running(world.queue, 1);
+	world_do(do_kill, &first);
+	cond_signal(&world.gate_changed);
+	while (queue_lives(world.queue, first))
+		world_step();
+	world_step();
+	cr_assert_not(change.done);
+	world_settle();
+	world_expect_status(next, "canceled");
+	queue_set_max_running(world.queue, 10);
+	world_settle();
+	world_expect_status(later, "success");
+	world_open_gate();
+}
