@@ -18,6 +18,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/str.h"
+#include "lib/client/luxi.h"
 #include "lib/json/json.h"
 
 /* Jobs that take longer are not waited for; an installation, or the sync of a
@@ -182,7 +183,7 @@ static int set_drain(struct cli *cli, bool drain, struct error *err)
 	return answer == NULL ? -1 : 0;
 }
 
-/* [[id, summary], ...] of the jobs that have not ended. */
+/* [[id, summary, status], ...] of the jobs that have not ended. */
 static json_t *ask_left(struct cli *cli, struct error *err)
 {
 	static const char *const live[] = {"queued", "waiting", "canceling",
@@ -196,19 +197,20 @@ static json_t *ask_left(struct cli *cli, struct error *err)
 	for (i = 0; i < ARRAY_SIZE(live); i++)
 		json_array_append_new(
 			filter, json_make("[s, s, s]", "=", "status", live[i]));
-	answer = cli_call(
-		cli, "Query",
-		json_make("[s, [s, s], o]", "job", "id", "summary", filter),
-		err);
+	answer = cli_call(cli, "Query",
+			  json_make("[s, [s, s, s], o]", "job", "id", "summary",
+				    "status", filter),
+			  err);
 	if (answer == NULL)
 		return NULL;
 	left = json_array();
 	json_array_foreach (json_get(answer, "data"), i, row)
 		json_array_append_new(
 			left,
-			json_make("[O, O]",
+			json_make("[O, O, O]",
 				  json_array_get(json_array_get(row, 0), 1),
-				  json_array_get(json_array_get(row, 1), 1)));
+				  json_array_get(json_array_get(row, 1), 1),
+				  json_array_get(json_array_get(row, 2), 1)));
 	return left;
 }
 
@@ -224,16 +226,19 @@ static void show_left(const json_t *left)
 	fflush(stdout);
 }
 
+/* Until the first of them has another status, or for LOOK_S.  It may have ended
+ * and be archived already. */
 static int wait_a_while(struct cli *cli, const json_t *left, struct error *err)
 {
-	auto_json json_t *answer =
-		cli_call(cli, "WaitForJobChange",
-			 json_make("[O, [s], [[s]], n, i]",
-				   json_array_get(json_array_get(left, 0), 0),
-				   "status", "running", LOOK_S),
-			 err);
+	const json_t *first = json_array_get(left, 0);
+	auto_json json_t *answer = cli_call_again(
+		cli, "WaitForJobChange",
+		json_make("[O, [s], [O], i, i]", json_array_get(first, 0),
+			  "status", json_array_get(first, 2), LUXI_NO_LOG,
+			  LOOK_S),
+		err);
 
-	return answer == NULL ? -1 : 0;
+	return answer == NULL && err->kind != ERR_JOB_LOST ? -1 : 0;
 }
 
 static int wait_until_empty(struct cli *cli, struct error *err)

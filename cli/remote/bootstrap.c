@@ -452,10 +452,11 @@ static void wait_job(struct luxi *luxi, const json_t *id)
 
 	while (clock_mono_us() < deadline) {
 		struct error ignored;
-		auto_json json_t *change = luxi_call(
-			luxi, "WaitForJobChange",
-			json_make("[O, [s], O, n, i]", id, "end_ts", seen, 10),
-			&ignored);
+		auto_json json_t *change =
+			luxi_call(luxi, "WaitForJobChange",
+				  json_make("[O, [s], O, i, i]", id, "end_ts",
+					    seen, LUXI_NO_LOG, 10),
+				  &ignored);
 
 		if (change == NULL)
 			return;

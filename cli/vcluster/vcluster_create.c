@@ -311,10 +311,11 @@ static int wait_job(struct luxi *luxi, json_int_t id, int wait_s,
 	auto_json json_t *seen = json_null();
 
 	while (clock_mono_us() < deadline) {
-		auto_json json_t *change = luxi_call(
-			luxi, "WaitForJobChange",
-			json_make("[I, [s], O, n, i]", id, "status", seen, 10),
-			err);
+		auto_json json_t *change =
+			luxi_call(luxi, "WaitForJobChange",
+				  json_make("[I, [s], O, i, i]", id, "status",
+					    seen, LUXI_NO_LOG, 10),
+				  err);
 
 		if (change == NULL)
 			return -1;

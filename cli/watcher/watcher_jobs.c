@@ -165,12 +165,13 @@ static int wait_for(struct watcher *w, json_t *job, int64_t deadline_us,
 			return -1;
 		if (ended || clock_mono_us() >= deadline_us)
 			break;
-		change = luxi_call(
-			w->luxi, "WaitForJobChange",
-			json_make("[O, [s], [O], n, i]",
-				  json_object_get(job, "job"), "status",
-				  json_object_get(job, "status"), QUESTION_S),
-			err);
+		change = luxi_call(w->luxi, "WaitForJobChange",
+				   json_make("[O, [s], [O], i, i]",
+					     json_object_get(job, "job"),
+					     "status",
+					     json_object_get(job, "status"),
+					     LUXI_NO_LOG, QUESTION_S),
+				   err);
 		if (change == NULL)
 			return -1;
 	}

@@ -24,6 +24,11 @@ struct luxi;
  * it stand, with colons, the method where that is known, and why. */
 #define LUXI_REFUSAL "Failed to parse request"
 
+/* For WaitForJobChange, as the number of the last entry that is known of a
+ * job's log, where the log does not matter.  Without a number each call is
+ * answered at once as soon as there is an entry. */
+#define LUXI_NO_LOG INT32_MAX
+
 /* Connect to the socket; ERR_LUXI when nobody listens there. */
 struct luxi *luxi_connect(const char *socket_path, struct error *err);
 void luxi_close(struct luxi *l);

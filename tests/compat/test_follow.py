@@ -66,6 +66,54 @@ class LeavingJobs(Jobs):
         return None
 
 
+class Busy:
+    """One job that waits, then runs, and has written into its log: it is
+    answered for when what is known of it is not so any more."""
+
+    def __init__(self):
+        self.states = ["waiting", "running", "success"]
+        self.waits = 0
+
+    def wait(self, known, serial):
+        self.waits += 1
+        if self.states[0] != "success" and known == self.states[:1] and \
+                serial is not None and serial >= 7:
+            self.states.pop(0)
+        elif self.waits > 20:
+            self.states = ["success"]
+        return [self.states[:1], [[7, [1, 0], "message", "a line"]]]
+
+    def answer(self, method, args):
+        if method == "WaitForJobChange":
+            result = self.wait(args[2], args[3]) if args[0] == 5 else \
+                [["success"], []]
+        elif method == "Query" and args[0] == "job":
+            cells = {"id": 5, "summary": ["TEST_DELAY"],
+                     "status": self.states[0]}
+            rows = [[[0, cells[field]] for field in args[1]]]
+            result = {"fields": [], "data":
+                      [] if self.states[0] == "success" else rows}
+        elif method == "Query":
+            result = {"fields": [], "data": []}
+        elif method == "QueryClusterInfo":
+            result = {"vcs_version": "(gantry) 0.0.1"}
+        elif method == "QueryJobs":
+            result = [["success", ["success"], [True]]]
+        else:
+            result = 6
+        return {"success": True, "result": result}
+
+
+def upgrade(folder, jobs):
+    """Prepare an upgrade, for which all jobs have to end."""
+    master = FakeMaster([], script=jobs.answer)
+    try:
+        return master.run([os.path.join(folder, "gnt-cluster"), "upgrade",
+                           "--to", "9.9"])
+    finally:
+        master.close()
+
+
 def follow(folder, n, jobs):
     """Submit n jobs and follow them: the run, and what was asked."""
     master = FakeMaster([], script=jobs.answer)
@@ -105,6 +153,13 @@ def main():
               run.stderr.split("\n"))
     tap.point("has failed" not in run.stderr,
               "and not called one that has failed", run.stderr.split("\n"))
+    busy = Busy()
+    run = upgrade(folder, busy)
+    tap.point(run.returncode == 0, "an upgrade waits until no job is left",
+              (run.stdout + run.stderr).split("\n"))
+    tap.point(busy.waits <= 3,
+              "and asks about a job when it has changed, not all the time",
+              [str(busy.waits)])
     return tap.end()
 
 
