@@ -8,6 +8,7 @@
 #include "cli/pages/completion.h"
 #include "cli/watcher/watcher.h"
 #include "lib/base/array.h"
+#include "lib/base/fs.h"
 #include "lib/base/mem.h"
 #include "lib/base/str.h"
 
@@ -84,6 +85,7 @@ int main(int argc, char **argv)
 	int code;
 
 	mem_init();
+	fs_hold_standard();
 	if (is_watcher(name))
 		return watcher_main(argc, argv);
 	if (strcmp(name, "gnt") != 0)

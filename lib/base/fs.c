@@ -259,6 +259,18 @@ bool fs_is_executable(const char *path)
 	       access(path, X_OK) == 0;
 }
 
+/* The lowest number that is free is given. */
+void fs_hold_standard(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 char *fs_own_folder(void)
 {
 	char exe[PATH_MAX];

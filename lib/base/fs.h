@@ -54,6 +54,11 @@ bool fs_exists(const char *path);
 bool fs_is_dir(const char *path);
 bool fs_is_executable(const char *path); /* a regular file that we may run */
 
+/* For the beginning of a program: standard streams that its caller has closed
+ * lead nowhere.  Otherwise the next file or socket would be one of them, and
+ * get what is printed. */
+void fs_hold_standard(void);
+
 /* The folder of the program that runs, behind all links, to be freed; NULL if
  * that is not known.  What was built or installed together lies near it. */
 char *fs_own_folder(void);

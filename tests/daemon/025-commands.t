@@ -64,6 +64,9 @@ is "$(m gnt-instance list --no-headers -o name,status | tr -s ' \n' ' ')" \
     "c1 running c2 running " "and all is as it was"
 succeeds "-f answers the question about several" m gnt-instance shutdown -f c1 c2
 succeeds "also in a command where it does more" m gnt-instance startup -f --all
+succeeds "without a standard output nothing else takes its place" \
+    m sh -c 'exec gnt-instance shutdown -f c1 c2 >&-'
+succeeds "nor without any" m sh -c 'exec gnt-instance startup -f --all <&- >&- 2>&-'
 if is_virtual; then # a host would go down, and its test with it
     fails "and where --yes does as well" m gnt-node powercycle -f node2
     like "$out" 'would be the whole machine' "which a virtual node can not do"
