@@ -80,16 +80,48 @@ static const struct opt *find(const struct opt_line *l, int found)
 	return NULL;
 }
 
-static int refuse(int found, const char *word, struct error *err)
+/* "--name, --node": the long forms that begin with this word, in order, when
+ * there are several; to be freed, NULL if not. */
+static char *several(const struct opt_line *l, const char *word)
 {
+	auto_strv struct strv names = {0};
+	size_t len = strcspn(word, "=");
+
+	for (size_t i = 0; i < l->n; i++) {
+		auto_free char *name = xprintf("--%s", l->longs[i].name);
+
+		if (strncmp(name, word, len) == 0)
+			strv_add(&names, name);
+	}
+	strv_sort(&names);
+	return names.n < 2 ? NULL : strv_join(&names, ", ");
+}
+
+/* optopt is the letter that was found, or what belongs to a long form that gets
+ * a value and takes none, or 0. */
+static int refuse(const struct opt_line *l, int found, const char *word,
+		  struct error *err)
+{
+	auto_free char *meant = NULL;
+	int len = (int)strcspn(word, "=");
+
 	if (found == ':')
 		return error_set(err, ERR_REQUEST, NULL,
 				 "%s option requires 1 argument", word);
-	if (optopt != 0 && optopt < FIRST_LONG)
+	if (optopt >= FIRST_LONG)
+		return error_set(err, ERR_REQUEST, NULL,
+				 "--%s option does not take a value",
+				 l->longs[optopt - FIRST_LONG].name);
+	if (optopt != 0)
 		return error_set(err, ERR_REQUEST, NULL, "no such option: -%c",
 				 optopt);
-	return error_set(err, ERR_REQUEST, NULL, "no such option: %.*s",
-			 (int)strcspn(word, "="), word);
+	meant = several(l, word);
+	if (meant != NULL)
+		return error_set(err, ERR_REQUEST, NULL,
+				 "ambiguous option: %.*s (%s?)", len, word,
+				 meant);
+	return error_set(err, ERR_REQUEST, NULL, "no such option: %.*s", len,
+			 word);
 }
 
 int opt_next(struct opt_line *l, const struct opt **ret, const char **ret_text,
@@ -105,7 +137,7 @@ int opt_next(struct opt_line *l, const struct opt **ret, const char **ret_text,
 		return 0;
 	}
 	if (found == '?' || found == ':')
-		return refuse(found, l->argv[optind - 1], err);
+		return refuse(l, found, l->argv[optind - 1], err);
 	*ret = find(l, found);
 	*ret_text = optarg;
 	return 1;

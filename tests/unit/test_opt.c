@@ -115,8 +115,8 @@ Test(opt, options_and_arguments_come_in_any_order)
 Test(opt, a_long_form_may_be_cut_short_while_it_is_one_option)
 {
 	SAYS("fields |", "--fie");
-	SAYS("!no such option: --n", "--n=1");
-	SAYS("!no such option: --fo", "--fo");
+	SAYS("!ambiguous option: --n (--name, --node?)", "--n=1");
+	SAYS("!ambiguous option: --fo (--force, --format?)", "--fo");
 }
 
 Test(opt, a_value_in_brackets_may_be_left_out)
@@ -134,6 +134,7 @@ Test(opt, words_that_are_no_option_are_named)
 {
 	SAYS("!no such option: --wrong", "--wrong=1");
 	SAYS("!no such option: -Z", "-Z");
+	SAYS("!--force option does not take a value", "--forc=1");
 	SAYS("!--node option requires 1 argument", "--node");
 }
 
