@@ -35,8 +35,7 @@ GETS = [
     "/2/", "/2/nosuch", "/2/nodes/", "/2/nodes/nosuch", "/2/nodes/a%2fb",
     "/2/instances/nosuch", "/2/groups/nosuch", "/2/networks/nosuch",
     "/2/filters/nosuch", "/2/jobs/x", "/2/instances?bulk=x",
-    "/2/query/node", "/2/query/node?fields=", "/2/query/nosuch?fields=a",
-    "/2/query/nosuch/fields", N2 + "/storage",
+    "/2/query/node", "/2/query/node?fields=", N2 + "/storage",
 ]
 
 BODIES = [
@@ -44,7 +43,6 @@ BODIES = [
     ("PUT", "/2/query/node?fields=name", {}),
     ("PUT", "/2/query/node", {"fields": ["name"],
                               "filter": ["=", "name", "node1.example.com"]}),
-    ("PUT", "/2/query/node", {"fields": ["name"], "qfilter": ["x"]}),
     ("PUT", "/2/query/node", []),
     ("PUT", "/2/query/node", {"fields": []}),
     ("POST", "/2/info", None), ("PATCH", "/2/info", None),
@@ -107,6 +105,9 @@ OURS = [
     ("POST", "/2/instances-multi-alloc", None, 400),
     ("POST", "/2/instances-multi-alloc", {"instances": 1}, 400),
     ("POST", "/2/filters", {"action": "nosuch"}, 400),
+    ("GET", "/2/query/nosuch?fields=a", None, 400),
+    ("GET", "/2/query/nosuch/fields", None, 400),
+    ("PUT", "/2/query/node", {"fields": ["name"], "qfilter": ["x"]}, 400),
 ]
 
 
