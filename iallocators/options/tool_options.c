@@ -12,6 +12,7 @@
 #include "iallocators/options/tool_help.h"
 #include "iallocators/options/tool_private.h"
 #include "lib/base/array.h"
+#include "lib/base/fs.h"
 #include "lib/base/mem.h"
 
 /* What tool.c keeps of the options, whichever program takes them. */
@@ -256,6 +257,7 @@ struct tool *tool_parse(const struct tool_program *p, int argc, char **argv,
 	struct tool *t = xcalloc(1, sizeof(*t));
 	int rc;
 
+	fs_hold_standard();
 	*t = (struct tool){.program = p,
 			   .options = xalloc(p->size),
 			   .kvm_node_memory = KVM_NODE_MEMORY,

@@ -21,7 +21,7 @@
 #include "lib/model/constants.h"
 
 #define LUXI_END '\3'
-#define REPLY_MAX (64 * 1024 * 1024)
+#define REPLY_MAX (128 * 1024 * 1024) /* what the master has for all */
 #define CHUNK 65536
 
 /* The master may wait 89 s for a job's change; Ganeti's clients wait 180 s. */

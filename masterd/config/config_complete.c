@@ -40,8 +40,7 @@ static void fill_policy(json_t *cluster, bool *ret_changed)
 	const json_t *enabled = cluster_enabled_disk_templates(cluster);
 
 	if (enabled != NULL)
-		json_object_set(presets, "disk-templates",
-				json_unconst(enabled));
+		ipolicy_set_disk_templates(presets, json_ref(enabled));
 	fill(cluster, CONFIG_MEMBER(cluster, ipolicy), presets, ret_changed);
 }
 

@@ -215,6 +215,7 @@ is "$(room)" 4 "hspace puts nothing there"
 for tool in hbal hcheck hroller hsqueeze; do
     unlike "$(m "$BIN/$tool" -L 2>&1)" 'Error:' "$tool goes on as well"
 done
+succeeds "hinfo without a standard output" m sh -c "exec '$BIN/hinfo' -L >&-"
 m gnt-cluster modify --ipolicy-max-node-failures 2 >/dev/null
 fails "hcheck knows that a group has to lose nodes" m "$BIN/hcheck" -L
 like "$out" 'could not lose max-node-failures nodes: 1' "and says that it cannot"

@@ -630,9 +630,8 @@ static int check_submitted(struct lu *lu, const json_t *names,
 static WAITS json_t *submit(struct lu *lu, struct error *err)
 {
 	struct multi *m = multi_of(lu);
-	json_t *jobs = json_array(), *partial = partial_result(m);
-	const json_t *names = json_get(partial, "allocatable");
-	json_t *result;
+	json_t *jobs = json_array(), *result = partial_result(m);
+	const json_t *names = json_get(result, "allocatable");
 	bool undone;
 
 	for (size_t i = 0; i < m->n; i++) {
@@ -645,7 +644,7 @@ static WAITS json_t *submit(struct lu *lu, struct error *err)
 	undone = json_array_size(jobs) > 0 && is_undone(lu);
 	if (undone)
 		json_array_append_new(jobs, last_job(lu, names));
-	result = lu_submit_jobs(lu, jobs, partial, err);
+	result = lu_submit_jobs(lu, jobs, result, err);
 	if (result != NULL &&
 	    check_submitted(lu, json_get(result, "allocatable"),
 			    json_get(result, "jobs"), err) < 0) {
