@@ -70,8 +70,8 @@ WAITS int disks_note_copy(struct lu *lu, const json_t *inst,
 			  const char *node_uuid, struct error *err);
 WAITS void disks_drop_copies(struct lu *lu, const json_t *inst);
 /* ERR_PREREQ when the instance runs on a node that has such a copy: a move has
- * brought it there, and that is not recorded; or, unless may_be_silent, when the
- * node does not say so and is not offline. */
+ * brought it there, and that is not recorded; or, unless may_be_silent, when
+ * the node does not say so and is not offline. */
 WAITS int disks_check_copies(struct lu *lu, const json_t *inst,
 			     bool may_be_silent, struct error *err);
 /* Record that the instance and its disks have moved from its primary to this
