@@ -49,6 +49,7 @@ LEFT = [
       "masterd/lu/modify/instance_modify_check.c": "least op->hvparams",
       "masterd/lu/modify/instance_modify_nics.c": "base",
       "masterd/lu/cluster/cluster.c": "presets op->diskparams cluster",
+      "masterd/lu/cluster/cluster_storage.c": "diskparams all",
       "masterd/lu/group/group_access.c": "filled"}),
     ("one step of a change of several devices",
      "", {"masterd/lu/modify/instance_modify_apply.c":

@@ -162,6 +162,42 @@ Test(cluster_params, mirrors_need_the_helper_that_all_nodes_have)
 	expect(op_storage(FEW, "", ""), "success");
 }
 
+static const char *metavg(void)
+{
+	const json_t *cluster = config_cluster(s.master->config);
+
+	return json_str(json_get(json_get(cluster, "diskparams"), "drbd"),
+			"metavg", "");
+}
+
+static json_t *set_metavg(const char *value)
+{
+	return set_cluster("diskparams",
+			   json_make("{s:{s:s}}", "drbd", "metavg", value));
+}
+
+/* Else mirrors need a group that nobody has. */
+Test(cluster_params, metadata_of_mirrors_follow_the_volume_group)
+{
+	json_t *op;
+
+	expect(set_cluster("vg_name", json_string("")), "success");
+	cr_expect_str_eq(metavg(), "xenvg");
+	expect(set_cluster("vg_name", json_string("first")), "success");
+	cr_expect_str_eq(metavg(), "first");
+	expect(set_cluster("vg_name", json_string("second")), "success");
+	cr_expect_str_eq(metavg(), "second");
+	expect(set_metavg("own"), "success");
+	expect(set_cluster("vg_name", json_string("third")), "success");
+	cr_expect_str_eq(metavg(), "own");
+	expect(set_metavg("default"), "success");
+	cr_expect_str_eq(metavg(), "third");
+	op = set_metavg("third");
+	json_set_str(op, "vg_name", "fourth");
+	expect(op, "success");
+	cr_expect_str_eq(metavg(), "third", "it was asked for");
+}
+
 /* --- what instances use --- */
 
 static json_t *op_templates(const char *a, const char *b)

@@ -513,6 +513,7 @@ static int set_params_build(struct lu *lu, struct error *err)
 	    state_set_disk(cluster, op->disk_state, err) < 0 ||
 	    check_allowed(op, cluster, err) < 0)
 		return -1;
+	cluster_storage_set_metavg(lu, cluster);
 	return cluster_in_use_check(lu, cluster, err);
 }
 

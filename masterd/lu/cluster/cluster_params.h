@@ -23,6 +23,10 @@ void cluster_os_nodes(const struct config *c, struct strv *ret);
  * of DRBD; cluster as it is going to be. */
 int cluster_storage_check(struct lu *lu, const json_t *cluster,
 			  struct error *err);
+/* Put the metadata of mirrors into the volume group of cluster where they were
+ * in the one before, or in the built-in one while there was none, and where the
+ * opcode wants the default; after diskparams are set. */
+void cluster_storage_set_metavg(struct lu *lu, json_t *cluster);
 /* The same of the nodes, where the opcode changes that. */
 WAITS int cluster_storage_ask(struct lu *lu, const json_t *cluster,
 			      struct error *err);

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* OP_CLUSTER_SET_PARAMS: the volume group and the helper of DRBD.  Templates on
  * volumes need the group, mirrors need both; and all nodes that may have
- * instances must have what the cluster says. */
+ * instances must have what the cluster says.  The metadata of mirrors follow
+ * the group. */
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
 #include "lib/model/constants.h"
 #include "lib/model/kinds/template.h"
 #include "masterd/lu/cluster/cluster_params.h"
+
+/* The volume group for metadata of a cluster that has none of its own, as in
+ * lib/model/params/params.def. */
+#define METAVG_BUILT_IN "xenvg"
 
 /* --- what the configuration says --- */
 
@@ -98,6 +103,46 @@ int cluster_storage_check(struct lu *lu, const json_t *cluster,
 	return check_group(lu, cluster, err) < 0
 		       ? -1
 		       : check_helper(lu, cluster, err);
+}
+
+/* --- metadata of mirrors --- */
+
+/* Where they are unless somebody says otherwise. */
+static const char *preset_metavg(const json_t *cluster)
+{
+	return cluster_volume_group_name_or(cluster, METAVG_BUILT_IN);
+}
+
+static const char *metavg_of(const json_t *diskparams)
+{
+	return json_str(json_get(diskparams, "drbd"), "metavg", NULL);
+}
+
+/* Whether the opcode leaves the group to the cluster. */
+static bool metavg_follows(struct lu *lu)
+{
+	const struct op_cluster_set_params *op = lu->op;
+	const json_t *now = config_cluster(lu->m->config);
+	const char *asked = metavg_of(op->diskparams);
+
+	if (asked != NULL)
+		return str_eq(asked, "default");
+	return !str_empty(op->vg_name) &&
+	       str_eq(metavg_of(cluster_diskparams(now)), preset_metavg(now));
+}
+
+void cluster_storage_set_metavg(struct lu *lu, json_t *cluster)
+{
+	const json_t *all = cluster_diskparams(cluster);
+	auto_json json_t *change =
+		json_make("{s:s}", "metavg", preset_metavg(cluster));
+	auto_json json_t *drbd = NULL;
+
+	if (!metavg_follows(lu))
+		return;
+	drbd = json_make("{s:o}", "drbd",
+			 json_overlay(json_get(all, "drbd"), change));
+	cluster_set_diskparams(cluster, json_overlay(all, drbd));
 }
 
 /* --- what the nodes say --- */
