@@ -10,6 +10,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/pulse.h"
+#include "lib/base/random.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_check.h"
 #include "lib/model/config/config_digest.h"
@@ -284,6 +285,14 @@ const json_t *config_find(const struct config *c, enum config_kind kind,
 		return object;
 	table_each(&c->index.names[kind], match_prefix, &search);
 	return search.n == 1 ? search.found : NULL;
+}
+
+int config_check_new_name(const char *name, struct error *err)
+{
+	if (!uuid_valid(name))
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "The name '%s' looks like a UUID", name);
 }
 
 const json_t *config_find_reserved(const struct config *c, const char *name,

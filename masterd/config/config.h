@@ -89,6 +89,9 @@ const json_t *config_get(const struct config *c, enum config_kind kind,
  * A UUID is found too. */
 const json_t *config_find(const struct config *c, enum config_kind kind,
 			  const char *name);
+/* ERR_PREREQ/ECODE_INVAL for a new name that looks like a UUID: config_find
+ * would find it in place of the object that has this UUID. */
+int config_check_new_name(const char *name, struct error *err);
 /* The forthcoming instance of this name that was booked for this job
  * (masterd/lu/spec/instance_booking.h); NULL. */
 const json_t *config_find_reserved(const struct config *c, const char *name,

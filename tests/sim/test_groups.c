@@ -122,6 +122,19 @@ Test(groups, a_new_name_must_be_free)
 	cr_expect_not_null(group("g3"));
 }
 
+/* Names are looked up before UUIDs. */
+Test(groups, a_name_that_looks_like_a_uuid_is_refused)
+{
+	static const char uuid[] = "11111111-2222-4333-8444-555555555555";
+
+	expect(group_op("OP_GROUP_ADD", uuid), "looks like a UUID");
+	expect(group_op("OP_GROUP_ADD", "g2"), "success");
+	expect(with(group_op("OP_GROUP_RENAME", "g2"), "new_name",
+		    json_string(uuid)),
+	       "looks like a UUID");
+	cr_expect_not_null(group("g2"));
+}
+
 Test(groups, parameters_are_changed_and_reported)
 {
 	uint64_t id;

@@ -87,6 +87,19 @@ Test(networks, wrong_values_are_refused)
 	cr_expect_null(net());
 }
 
+/* Names are looked up before UUIDs. */
+Test(networks, a_name_that_looks_like_a_uuid_is_refused)
+{
+	static const char uuid[] = "11111111-2222-4333-8444-555555555555";
+
+	expect(with(add("198.51.100.0/29"), "network_name", json_string(uuid)),
+	       "looks like a UUID");
+	expect(add("198.51.100.0/29"), "success");
+	expect(with(op("OP_NETWORK_RENAME"), "new_name", json_string(uuid)),
+	       "looks like a UUID");
+	cr_expect_not_null(net());
+}
+
 Test(networks, a_router_may_have_a_link_local_address)
 {
 	expect(with(with(add("198.51.100.0/24"), "network6",

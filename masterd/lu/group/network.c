@@ -62,7 +62,7 @@ static int check_name_is_free(struct lu *lu, const char *name,
 	const json_t *other = config_find(lu->m->config, CONFIG_NETWORK, name);
 
 	if (other == NULL)
-		return 0;
+		return config_check_new_name(name, err);
 	return error_set(
 		err, ERR_PREREQ, ECODE_EXISTS,
 		"Desired network name '%s' already exists as a network "
