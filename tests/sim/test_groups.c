@@ -135,6 +135,34 @@ Test(groups, a_name_that_looks_like_a_uuid_is_refused)
 	cr_expect_not_null(group("g2"));
 }
 
+static json_t *small_only(void)
+{
+	return json_make(
+		"{s:[{s:{s:i,s:i,s:i,s:i,s:i,s:i}, s:{s:i,s:i,s:i,s:i,s:i,s:i}}"
+		"]}",
+		"minmax", "min", "memory-size", 1, "disk-size", 1, "disk-count",
+		0, "cpu-count", 1, "nic-count", 0, "spindle-use", 1, "max",
+		"memory-size", 16, "disk-size", 9, "disk-count", 9, "cpu-count",
+		9, "nic-count", 9, "spindle-use", 9);
+}
+
+/* While the node of a creation is asked for its memory. */
+Test(groups, a_node_brings_no_instance_that_the_new_group_forbids)
+{
+	uint64_t id;
+
+	expect(with(group_op("OP_GROUP_ADD", "g2"), "ipolicy", small_only()),
+	       "success");
+	s.nodes[0].slow = "node_info";
+	id = sim_submit(&s, op_add("web1", s.nodes[0].name, false), NULL);
+	expect(assign("g2", s.nodes[0].name), "success");
+	cr_expect_str_eq(sim_wait(&s, id), "error");
+	cr_expect_not_null(strstr(queue_job(s.master->queue, id)->ops[0].result,
+				  "violates policy"),
+			   "%s", queue_job(s.master->queue, id)->ops[0].result);
+	cr_expect_null(config_find(s.master->config, CONFIG_INSTANCE, "web1"));
+}
+
 Test(groups, parameters_are_changed_and_reported)
 {
 	uint64_t id;
@@ -219,13 +247,7 @@ Test(groups, a_policy_takes_lists_back_with_default)
 
 Test(groups, instances_that_a_policy_makes_violators_are_named)
 {
-	auto_json json_t *policy = json_make(
-		"{s:[{s:{s:i,s:i,s:i,s:i,s:i,s:i}, s:{s:i,s:i,s:i,s:i,s:i,s:i}}"
-		"]}",
-		"minmax", "min", "memory-size", 1, "disk-size", 1, "disk-count",
-		0, "cpu-count", 1, "nic-count", 0, "spindle-use", 1, "max",
-		"memory-size", 16, "disk-size", 9, "disk-count", 9, "cpu-count",
-		9, "nic-count", 9, "spindle-use", 9);
+	auto_json json_t *policy = small_only();
 	const struct job *j;
 	uint64_t id;
 

@@ -256,33 +256,6 @@ static int check_ratios(struct lu *lu, const struct op_instance_create *op,
 		err);
 }
 
-int instance_place_check_capacity(struct lu *lu,
-				  const struct op_instance_create *op,
-				  const struct inst_spec *s,
-				  const struct inst_nodes *nodes,
-				  struct error *err)
-{
-	const struct capacity_new new = {
-		.uuid = "",
-		.name = s->name,
-		.template = s->template,
-		.node = nodes->primary,
-		.secondary = nodes->secondary,
-		.memory = be_minmem(s->filled_be),
-		.vcpus = be_vcpus(s->filled_be),
-		.moves = be_auto_balance(s->filled_be),
-	};
-	struct node_disk disk;
-
-	/* Storage that nodes share is also booked by jobs on other nodes. */
-	resources_disk(lu->m->config, nodes->primary, s->template, &disk);
-	if (disk.recorded && check_space(lu, s, nodes->primary, err) < 0)
-		return -1;
-	return op->ignore_ipolicy
-		       ? 0
-		       : capacity_check_new(lu->m->config, &new, err);
-}
-
 /* Disks have spindles of their own only as volumes of one node; only there, and
  * always there, they are specified. */
 static int check_spindles(struct lu *lu, const struct inst_spec *s,
@@ -302,15 +275,6 @@ static int check_spindles(struct lu *lu, const struct inst_spec *s,
 					 true, err) < 0)
 			return -1;
 	return 0;
-}
-
-static WAITS int check_node(struct lu *lu, const struct inst_spec *s,
-			    const char *node, struct error *err)
-{
-	if (inst_check_node(lu, node, true, err) < 0 ||
-	    check_spindles(lu, s, node, err) < 0)
-		return -1;
-	return check_space(lu, s, node, err);
 }
 
 /* Who names a group and nodes may contradict himself; and an allocator need not
@@ -333,6 +297,58 @@ static int check_group(struct lu *lu, const char *group, const char *node,
 			 lu_node_name(lu, node), group_name(wanted));
 }
 
+/* What depends on the group of the nodes, which another job may change. */
+static int check_home(struct lu *lu, const struct op_instance_create *op,
+		      const struct inst_spec *s, const struct inst_nodes *nodes,
+		      struct error *err)
+{
+	if (check_group(lu, op->group_name, nodes->primary, err) < 0 ||
+	    check_group(lu, op->group_name, nodes->secondary, err) < 0 ||
+	    check_spindles(lu, s, nodes->primary, err) < 0 ||
+	    (nodes->secondary != NULL &&
+	     check_spindles(lu, s, nodes->secondary, err) < 0))
+		return -1;
+	return op->ignore_ipolicy
+		       ? 0
+		       : spec_check_policy(lu, s, nodes->primary, err);
+}
+
+int instance_place_check_capacity(struct lu *lu,
+				  const struct op_instance_create *op,
+				  const struct inst_spec *s,
+				  const struct inst_nodes *nodes,
+				  struct error *err)
+{
+	const struct capacity_new new = {
+		.uuid = "",
+		.name = s->name,
+		.template = s->template,
+		.node = nodes->primary,
+		.secondary = nodes->secondary,
+		.memory = be_minmem(s->filled_be),
+		.vcpus = be_vcpus(s->filled_be),
+		.moves = be_auto_balance(s->filled_be),
+	};
+	struct node_disk disk;
+
+	/* Storage that nodes share is also booked by jobs on other nodes. */
+	resources_disk(lu->m->config, nodes->primary, s->template, &disk);
+	if ((disk.recorded && check_space(lu, s, nodes->primary, err) < 0) ||
+	    check_home(lu, op, s, nodes, err) < 0)
+		return -1;
+	return op->ignore_ipolicy
+		       ? 0
+		       : capacity_check_new(lu->m->config, &new, err);
+}
+
+static WAITS int check_node(struct lu *lu, const struct inst_spec *s,
+			    const char *node, struct error *err)
+{
+	if (inst_check_node(lu, node, true, err) < 0)
+		return -1;
+	return check_space(lu, s, node, err);
+}
+
 int instance_place_check_room(struct lu *lu,
 			      const struct op_instance_create *op,
 			      const struct inst_spec *s,
@@ -340,15 +356,11 @@ int instance_place_check_room(struct lu *lu,
 {
 	const char *primary = nodes->primary;
 
-	if (check_group(lu, op->group_name, primary, err) < 0 ||
-	    check_group(lu, op->group_name, nodes->secondary, err) < 0 ||
-	    check_node(lu, s, primary, err) < 0 ||
+	if (check_node(lu, s, primary, err) < 0 ||
 	    (nodes->secondary != NULL &&
-	     check_node(lu, s, nodes->secondary, err) < 0))
-		return -1;
-	if (!op->ignore_ipolicy && spec_check_policy(lu, s, primary, err) < 0)
-		return -1;
-	if (check_memory(lu, op, s, primary, err) < 0 ||
+	     check_node(lu, s, nodes->secondary, err) < 0) ||
+	    check_home(lu, op, s, nodes, err) < 0 ||
+	    check_memory(lu, op, s, primary, err) < 0 ||
 	    check_reserve(lu, op, s, nodes, err) < 0 ||
 	    check_ratios(lu, op, s, nodes, err) < 0)
 		return -1;

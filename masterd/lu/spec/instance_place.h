@@ -38,10 +38,11 @@ WAITS int instance_place_check_room(struct lu *lu,
 				    const struct inst_nodes *nodes,
 				    struct error *err);
 
-/* ERR_PREREQ when recorded space is short, or the group could then no longer
- * lose as many nodes as its policy demands.  Does not wait: it is called again
- * right before the booking, since other jobs book on other nodes of the group
- * meanwhile. */
+/* ERR_PREREQ when recorded space is short, when the group of the nodes is not
+ * the wanted one or does not allow the instance, or when it could then no
+ * longer lose as many nodes as its policy demands.  Does not wait: it is called
+ * again right before the booking, since meanwhile other jobs book on other
+ * nodes of the group and move nodes to other groups. */
 WAITS int instance_place_check_capacity(struct lu *lu,
 					const struct op_instance_create *op,
 					const struct inst_spec *s,
