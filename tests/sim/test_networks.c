@@ -476,6 +476,22 @@ Test(networks, one_that_an_instance_has_just_taken_stays_connected)
 	cr_expect_eq(json_object_size(connections()), 1);
 }
 
+/* A network that is not connected reserves no addresses. */
+Test(networks, an_address_that_was_just_taken_outside_stays_outside)
+{
+	json_t *nic = json_make("{s:s}", "ip", "198.51.100.3");
+	auto_free char *why = NULL;
+	uint64_t id;
+
+	expect(add("198.51.100.0/29"), "success");
+	s.nodes[1].slow = "hooks_runner";
+	id = sim_submit(&s, connect_op(), NULL);
+	expect(add_instance("web1", nic), "success");
+	why = error_of(id);
+	cr_expect_not_null(strstr(why, "in the way: web1"), "%s", why);
+	cr_expect_eq(json_object_size(connections()), 0);
+}
+
 /* While the node of a creation is asked for its memory. */
 Test(networks, one_that_has_gone_meanwhile_is_nobodys)
 {

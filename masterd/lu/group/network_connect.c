@@ -185,6 +185,15 @@ static bool has_stray_address(const struct connection *c, const json_t *nic)
 	       ippool_index(&pool, ip, &index);
 }
 
+static int refuse_strays(struct lu *lu, struct error *err)
+{
+	const struct op_network_connect *op = lu->op;
+
+	if (!op->conflicts_check)
+		return 0;
+	return refuse_conflicts(lu, "connected to", has_stray_address, err);
+}
+
 static int connect_check(struct lu *lu, struct error *err)
 {
 	const struct op_network_connect *op = lu->op;
@@ -201,9 +210,7 @@ static int connect_check(struct lu *lu, struct error *err)
 			op->network_name, op->group_name);
 		return 0;
 	}
-	if (!op->conflicts_check)
-		return 0;
-	return refuse_conflicts(lu, "connected to", has_stray_address, err);
+	return refuse_strays(lu, err);
 }
 
 static WAITS json_t *connect_exec(struct lu *lu, struct error *err)
@@ -219,6 +226,9 @@ static WAITS json_t *connect_exec(struct lu *lu, struct error *err)
 			  network_name(c->network));
 		return NULL;
 	}
+	/* Check again: an instance may have been created during the hooks. */
+	if (refuse_strays(lu, err) < 0)
+		return NULL;
 	return put_connection(lu, c->nicparams, err);
 }
 
