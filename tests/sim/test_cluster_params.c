@@ -6,6 +6,7 @@
 
 #include "lib/json/json.h"
 #include "masterd/config/config.h"
+#include "queue/queue.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"
 
@@ -240,6 +241,37 @@ Test(cluster_params, nics_without_addresses_are_not_routed)
 	       "Instance web1, nic/1: routed NIC with no ip address");
 	expect(set_cluster("nicparams", json_make("{s:s}", "link", "br7")),
 	       "success");
+}
+
+static json_t *op_nics(const char *name)
+{
+	json_t *op = op_named("OP_INSTANCE_SET_PARAMS", name);
+
+	json_object_set_new(op, "nics", json_make("[[s, i, {}]]", "add", -1));
+	return op;
+}
+
+/* It may be changed in everything else, and is named when it happens. */
+Test(cluster_params, more_least_memory_than_an_instance_may_have)
+{
+	json_t *op = op_add("web1", NODE2, true);
+	const struct job *j;
+	uint64_t id;
+
+	json_object_set_new(op, "beparams", json_make("{s:i}", "maxmem", 256));
+	expect(op, "success");
+	id = sim_submit(
+		&s,
+		set_cluster("beparams", json_make("{s:i, s:i}", "minmem", 512,
+						  "maxmem", 512)),
+		NULL);
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	j = queue_job(s.master->queue, id);
+	cr_expect_not_null(strstr(j->ops[0].log.data ?: "", "web1"));
+	expect(op_nics("web1"), "success");
+	op = op_named("OP_INSTANCE_SET_PARAMS", "web1");
+	json_object_set_new(op, "beparams", json_make("{s:i}", "vcpus", 2));
+	expect(op, "minmem (512 MiB) is more than maxmem (256 MiB)");
 }
 
 static json_t *in_userspace(void)

@@ -452,6 +452,7 @@ static void warn_of_effects(struct lu *lu)
 			    "from now on; instances take them over when they "
 			    "are stopped and started, or get another "
 			    "secondary node with replace-disks");
+	cluster_in_use_warn(lu, set_params_of(lu)->cluster);
 	if (json_object_size(op->ipolicy) == 0)
 		return;
 	json_object_foreach (

@@ -82,6 +82,42 @@ static int check_lists(struct lu *lu, const json_t *cluster, struct error *err)
 	return check_disks(lu, cluster, err);
 }
 
+/* --- memory --- */
+
+/* Whether its least memory is more than its most. */
+static bool is_crossed(const json_t *cluster, const json_t *inst)
+{
+	auto_json json_t *be = params_fill_be(cluster, inst_beparams(inst));
+
+	return be_minmem(be) > be_maxmem(be);
+}
+
+void cluster_in_use_warn(struct lu *lu, const json_t *cluster)
+{
+	const struct op_cluster_set_params *op = lu->op;
+	const json_t *now = config_cluster(lu->m->config);
+	auto_strv struct strv names = {0};
+	auto_free char *text = NULL;
+	const char *uuid;
+	json_t *inst;
+
+	if (json_object_size(op->beparams) == 0)
+		return;
+	json_object_foreach (
+		json_unconst(config_all(lu->m->config, CONFIG_INSTANCE)), uuid,
+		inst)
+		if (is_crossed(cluster, inst) && !is_crossed(now, inst))
+			strv_add(&names, inst_name(inst));
+	if (names.n == 0)
+		return;
+	strv_sort_nice(&names);
+	text = strv_join(&names, ", ");
+	lu_warn(lu,
+		"These instances have a maxmem of their own below the "
+		"cluster's new minmem, or a minmem above its maxmem: %s",
+		text);
+}
+
 /* --- NICs --- */
 
 static void check_nics(const json_t *cluster, const json_t *inst,

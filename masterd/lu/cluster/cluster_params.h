@@ -36,6 +36,10 @@ WAITS int cluster_storage_ask(struct lu *lu, const json_t *cluster,
 int cluster_in_use_check(struct lu *lu, const json_t *cluster,
 			 struct error *err);
 
+/* Warn of instances that by new backend parameters have a minmem above their
+ * maxmem; cluster as it is going to be. */
+void cluster_in_use_warn(struct lu *lu, const json_t *cluster);
+
 /* For a new cluster: its first node has the enabled hypervisors. */
 WAITS int cluster_os_check_first(struct lu *lu, struct error *err);
 

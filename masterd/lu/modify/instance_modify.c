@@ -94,7 +94,9 @@ static int set_backend(struct lu *lu, struct error *err)
 	m->after_be = params_fill_be(cluster, be);
 	min = be_minmem(m->after_be);
 	max = be_maxmem(m->after_be);
-	if (min <= max)
+	/* The cluster's values may have come between: then it can still be
+	 * changed in other things. */
+	if (min <= max || json_object_size(op->beparams) == 0)
 		return 0;
 	return error_set(err, ERR_PREREQ, ECODE_INVAL,
 			 "minmem (%jd MiB) is more than maxmem (%jd MiB)",
