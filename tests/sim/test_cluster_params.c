@@ -113,6 +113,18 @@ Test(cluster_params, cluster_parameters_that_would_be_ignored_are_refused)
 	       "not enabled on the cluster: plain");
 }
 
+Test(cluster_params, patterns_of_volumes_are_regular_expressions)
+{
+	expect(set_cluster("reserved_lvs",
+			   json_make("[s, s]", "xenvg/.*", "(")),
+	       "'(' in the list of reserved volumes");
+	/* They are read inside of parentheses. */
+	expect(set_cluster("reserved_lvs", json_make("[s]", "a)(b")),
+	       "'a)(b' in the list of reserved volumes");
+	expect(set_cluster("reserved_lvs", json_make("[s]", "xenvg/(a|b)")),
+	       "success");
+}
+
 /* --- volumes and mirrors --- */
 
 static json_t *op_storage(const char *templates, const char *group,

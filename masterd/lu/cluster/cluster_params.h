@@ -44,7 +44,7 @@ void cluster_in_use_warn(struct lu *lu, const json_t *cluster);
 WAITS int cluster_os_check_first(struct lu *lu, struct error *err);
 
 /* Numbers of jobs and nodes, master_netmask and _netdev, the images, the
- * compression tools; cluster as it is now. */
+ * compression tools, the patterns of reserved volumes; cluster as it is now. */
 int cluster_values_check(const struct op_cluster_set_params *op,
 			 const json_t *cluster, struct error *err);
 

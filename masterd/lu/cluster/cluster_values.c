@@ -13,6 +13,7 @@
 #include "lib/model/config/uid_pool.h"
 #include "lib/model/kinds/template.h"
 #include "masterd/lu/cluster/cluster_params.h"
+#include "masterd/lu/parts/volumes.h"
 
 int cluster_values_set_uids(const struct op_cluster_set_params *op,
 			    json_t *cluster, struct error *err)
@@ -117,6 +118,20 @@ static int check_tools(const json_t *tools, struct error *err)
 	return 0;
 }
 
+static int check_patterns(const json_t *patterns, struct error *err)
+{
+	for (size_t i = 0; i < json_array_size(patterns); i++) {
+		const char *one =
+			json_string_value(json_array_get(patterns, i));
+		regex_t re;
+
+		if (volumes_pattern(one ?: "", &re, err) < 0)
+			return -1;
+		regfree(&re);
+	}
+	return 0;
+}
+
 static int check_counts(const struct op_cluster_set_params *op,
 			struct error *err)
 {
@@ -148,7 +163,8 @@ int cluster_values_check(const struct op_cluster_set_params *op,
 		return -1;
 	if (check_image("Zeroing", op->zeroing_image, err) < 0)
 		return -1;
-	return check_counts(op, err) < 0
+	return check_counts(op, err) < 0 ||
+			       check_patterns(op->reserved_lvs, err) < 0
 		       ? -1
 		       : check_tools(op->compression_tools, err);
 }

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "lib/base/error.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
@@ -50,4 +51,29 @@ void volumes_add(json_t *ret, const json_t *inst, const json_t *disk)
 		for (size_t i = 0; i < json_array_size(children); i++)
 			add(ret, json_string_value(json_array_get(id, n)),
 			    json_array_get(children, i), inst);
+}
+
+static int bad_pattern(const char *pattern, int code, const regex_t *re,
+		       struct error *err)
+{
+	char why[128];
+
+	regerror(code, re, why, sizeof(why));
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "'%s' in the list of reserved volumes is no regular "
+			 "expression: %s",
+			 pattern, why);
+}
+
+int volumes_pattern(const char *pattern, regex_t *ret, struct error *err)
+{
+	auto_free char *whole = xprintf("^(%s)$", pattern);
+	int code = regcomp(ret, pattern, REG_EXTENDED | REG_NOSUB);
+
+	/* By itself first: "a)(b" is one only inside of parentheses. */
+	if (code != 0)
+		return bad_pattern(pattern, code, ret, err);
+	regfree(ret);
+	code = regcomp(ret, whole, REG_EXTENDED | REG_NOSUB);
+	return code == 0 ? 0 : bad_pattern(pattern, code, ret, err);
 }

@@ -4,6 +4,9 @@
 #define MASTERD_LU_PARTS_VOLUMES_H
 
 #include <jansson.h>
+#include <regex.h>
+
+struct error;
 
 /* Add the volumes of one disk to *ret, {node's UUID: {"vg/volume": instance's
  * name}}: a plain disk itself, of a mirrored one its parts on both nodes. */
@@ -12,5 +15,9 @@ void volumes_add(json_t *ret, const json_t *inst, const json_t *disk);
 /* The member of an object, borrowed; if it does not exist it is made from
  * preset. */
 json_t *volumes_member(json_t *object, const char *key, json_t *preset);
+
+/* A pattern of the list of reserved volumes, for whole names "vg/volume"; *ret
+ * is to be given to regfree().  ERR_PREREQ/ECODE_INVAL if it is none. */
+int volumes_pattern(const char *pattern, regex_t *ret, struct error *err);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LVM and DRBD of a group's nodes.  Nodes are asked for LVM where the cluster
  * has a volume group, and for DRBD where it has a helper and the template. */
-#include <regex.h>
 #include <string.h>
 
 #include "lib/json/json.h"
@@ -334,11 +333,11 @@ void verify_collect_volumes(struct verify_group *g)
 
 static bool matches(const char *pattern, const char *volume)
 {
-	auto_free char *whole = xprintf("^(%s)$", pattern);
+	struct error ignored;
 	regex_t re;
 	bool found;
 
-	if (regcomp(&re, whole, REG_EXTENDED | REG_NOSUB) != 0)
+	if (volumes_pattern(pattern, &re, &ignored) < 0)
 		return false;
 	found = regexec(&re, volume, 0, NULL, 0) == 0;
 	regfree(&re);
