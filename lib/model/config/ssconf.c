@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/array.h"
@@ -18,18 +19,34 @@
 struct source {
 	const json_t *config, *cluster, *nodes;
 	struct strv node_uuids; /* byte order */
-	struct strv node_names; /* nice order */
+	const json_t **by_name; /* node objects in nice order of their names */
+	size_t n_nodes;
 };
 
-static const json_t *node_by_name(const struct source *s, const char *name)
+static const char *name_of(const json_t *node)
+{
+	return json_str(node, "name", "");
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return str_nice_cmp(name_of(*(const json_t *const *)a),
+			    name_of(*(const json_t *const *)b));
+}
+
+static void collect_nodes(struct source *s)
 {
 	const char *uuid;
 	json_t *node;
 
-	json_object_foreach (json_unconst(s->nodes), uuid, node)
-		if (str_eq(json_str(node, "name", NULL), name))
-			return node;
-	return NULL;
+	s->by_name =
+		xcalloc(json_object_size(s->nodes) + 1, sizeof(*s->by_name));
+	json_object_foreach (json_unconst(s->nodes), uuid, node) {
+		strv_add(&s->node_uuids, uuid);
+		s->by_name[s->n_nodes++] = node;
+	}
+	strv_sort(&s->node_uuids);
+	qsort(s->by_name, s->n_nodes, sizeof(*s->by_name), compare_names);
 }
 
 static void add_line(json_t *lines, const char *fmt, ...)
@@ -93,12 +110,12 @@ static json_t *node_lines(const struct source *s, int offline)
 {
 	json_t *lines = json_array();
 
-	for (size_t i = 0; i < s->node_names.n; i++) {
-		const char *name = s->node_names.items[i];
-		bool is = json_bool(node_by_name(s, name), "offline", false);
+	for (size_t i = 0; i < s->n_nodes; i++) {
+		const json_t *node = s->by_name[i];
+		bool is = json_bool(node, "offline", false);
 
 		if (offline < 0 || is == (offline == 1))
-			add_line(lines, "%s", name);
+			add_line(lines, "%s", name_of(node));
 	}
 	return lines;
 }
@@ -107,11 +124,11 @@ static json_t *node_ip_lines(const struct source *s, const char *key)
 {
 	json_t *lines = json_array();
 
-	for (size_t i = 0; i < s->node_names.n; i++) {
-		const char *name = s->node_names.items[i];
+	for (size_t i = 0; i < s->n_nodes; i++) {
+		const json_t *node = s->by_name[i];
 
-		add_line(lines, "%s %s", name,
-			 json_str(node_by_name(s, name), key, ""));
+		add_line(lines, "%s %s", name_of(node),
+			 json_str(node, key, ""));
 	}
 	return lines;
 }
@@ -120,12 +137,11 @@ static json_t *vm_capable_lines(const struct source *s)
 {
 	json_t *lines = json_array();
 
-	for (size_t i = 0; i < s->node_names.n; i++) {
-		const char *name = s->node_names.items[i];
+	for (size_t i = 0; i < s->n_nodes; i++) {
+		const json_t *node = s->by_name[i];
 
-		add_line(lines, "%s=%s", name,
-			 truth(json_bool(node_by_name(s, name), "vm_capable",
-					 true)));
+		add_line(lines, "%s=%s", name_of(node),
+			 truth(json_bool(node, "vm_capable", true)));
 	}
 	return lines;
 }
@@ -134,15 +150,14 @@ static json_t *ssh_port_lines(const struct source *s)
 {
 	json_t *lines = json_array();
 
-	for (size_t i = 0; i < s->node_names.n; i++) {
-		const char *name = s->node_names.items[i];
-		const json_t *node = node_by_name(s, name);
+	for (size_t i = 0; i < s->n_nodes; i++) {
+		const json_t *node = s->by_name[i];
 		const json_t *group = json_object_get(
 			json_object_get(s->config, "nodegroups"),
 			json_str(node, "group", ""));
 		auto_json json_t *nd = params_fill_nd(s->cluster, group, node);
 
-		add_line(lines, "%s=%lld", name,
+		add_line(lines, "%s=%lld", name_of(node),
 			 (long long)json_int(nd, "ssh_port", 22));
 	}
 	return lines;
@@ -316,15 +331,8 @@ json_t *ssconf_values(const json_t *config)
 		.nodes = json_object_get(config, "nodes"),
 	};
 	json_t *values = json_object();
-	const char *uuid;
-	json_t *node;
 
-	json_object_foreach (json_unconst(s.nodes), uuid, node) {
-		strv_add(&s.node_uuids, uuid);
-		strv_add(&s.node_names, json_str(node, "name", ""));
-	}
-	strv_sort(&s.node_uuids);
-	strv_sort_nice(&s.node_names);
+	collect_nodes(&s);
 	set_members(values, &s);
 	for (const char *const *h = hypervisor_names; *h != NULL; h++) {
 		auto_free char *key = xprintf("hvparams_%s", *h);
@@ -335,7 +343,7 @@ json_t *ssconf_values(const json_t *config)
 	set_others(values, &s);
 	keep_to_lines(values);
 	strv_done(&s.node_uuids);
-	strv_done(&s.node_names);
+	free(s.by_name);
 	return values;
 }
 
