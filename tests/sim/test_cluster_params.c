@@ -255,6 +255,25 @@ Test(cluster_params, nics_without_addresses_are_not_routed)
 	       "success");
 }
 
+Test(cluster_params, nics_that_are_not_routed_need_a_link)
+{
+	json_t *op = op_add("web1", NODE2, true);
+	json_t *no_link = json_make("{s:s, s:s}", "mode", "routed", "link", "");
+
+	json_object_set_new(op, "nics",
+			    json_make("[{s:s}, {s:s, s:s}]", "ip", "192.0.2.9",
+				      "mode", "bridged", "ip", "192.0.2.10"));
+	expect(op, "success");
+	expect(set_cluster("nicparams", json_incref(no_link)),
+	       "Instance web1, nic/1: a bridged NIC needs the name of a link");
+	op = op_named("OP_INSTANCE_SET_PARAMS", "web1");
+	json_object_set_new(
+		op, "nics",
+		json_make("[[s, i, {s:s}]]", "modify", 1, "link", "br7"));
+	expect(op, "success");
+	expect(set_cluster("nicparams", no_link), "success");
+}
+
 static json_t *op_nics(const char *name)
 {
 	json_t *op = op_named("OP_INSTANCE_SET_PARAMS", name);

@@ -130,12 +130,19 @@ static void check_nics(const json_t *cluster, const json_t *inst,
 		auto_json json_t *filled =
 			params_fill_nic(cluster, nic_nicparams(nic));
 
-		if (str_eq(nicparams_mode(filled), "routed") &&
-		    str_empty(nic_ip(nic)))
+		const char *mode = nicparams_mode(filled);
+		bool routed = str_eq(mode, "routed");
+
+		if (routed && str_empty(nic_ip(nic)))
 			strv_addf(ret_errors,
 				  "Instance %s, nic/%zu: routed NIC with no ip "
 				  "address",
 				  inst_name(inst), i);
+		if (!routed && str_empty(nicparams_link(filled)))
+			strv_addf(ret_errors,
+				  "Instance %s, nic/%zu: a %s NIC needs the "
+				  "name of a link",
+				  inst_name(inst), i, mode);
 	}
 }
 
