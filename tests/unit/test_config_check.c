@@ -189,6 +189,21 @@ Test(config_check, every_field_with_every_wrong_type)
 	spoil_all(top);
 }
 
+/* It stands in a policy only where it was set. */
+Test(config_check, the_ratio_of_memory_is_a_number)
+{
+	auto_json json_t *top = compat_read("config.data");
+	json_t *policy =
+		json_object_get(json_object_get(top, "cluster"), "ipolicy");
+
+	json_object_set_new(policy, "oversubscription-ratio", json_real(1.5));
+	cr_assert_eq(config_check(top, &err), 0, "%s", err.text);
+	json_set_str(policy, "oversubscription-ratio", "much");
+	cr_assert_eq(config_check(top, &err), -1);
+	cr_expect_not_null(strstr(err.text, "oversubscription-ratio"), "%s",
+			   err.text);
+}
+
 Test(config_check, ganetis_own_is_right)
 {
 	json_t *top =
