@@ -710,6 +710,31 @@ Test(instances, a_console_has_a_port_of_its_own)
 	cr_assert_eq(port("web3"), 0);
 }
 
+/* Nobody needs to look for a mistake in the program. */
+Test(instances, without_a_free_port_there_is_no_room_for_a_console)
+{
+	struct config *c = s.master->config;
+	auto_strv struct strv disks = {0};
+
+	expect(set_cluster("enabled_hypervisors",
+			   json_make("[s, s]", "fake", "kvm")),
+	       "success");
+	for (int i = 0; i < 4000; i++) {
+		auto_free char *name = xprintf("%012d", i);
+		json_t *disk =
+			sim_mirror(name, i, s.nodes[0].uuid, s.nodes[1].uuid);
+
+		json_set_str(disk, "iv_name", "");
+		strv_add(&disks, json_str(disk, "uuid", ""));
+		config_put(c, CONFIG_DISK, disk);
+	}
+	expect(add_with("hypervisor", json_string("kvm")),
+	       "[\"OpPrereqError\",[\"All ports from 11000 to 14999 are in "
+	       "use\",\"insufficient_resources\"]]");
+	for (size_t i = 0; i < disks.n; i++)
+		config_remove(c, CONFIG_DISK, disks.items[i]);
+}
+
 /* The storage is everywhere, so a node that dies in the middle of a creation
  * leaves no disk on it. */
 Test(instances, a_node_that_dies_in_a_creation_leaves_no_shared_disk)

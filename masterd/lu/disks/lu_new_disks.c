@@ -187,7 +187,7 @@ static int make_mirror(struct lu *lu, const struct new_disk *new,
 	int64_t minor_a, minor_b;
 
 	if (port == 0)
-		return -1;
+		return error_as(err, ERR_PREREQ, ECODE_NORES);
 	minor_a = reserve_minor(r, lu->job_id, new->primary);
 	minor_b = reserve_minor(r, lu->job_id, new->secondary);
 	disk_set_logical_id(disk,

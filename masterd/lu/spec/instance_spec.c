@@ -144,7 +144,7 @@ int spec_reserve_port(struct lu *lu, struct inst_spec *s, struct error *err)
 	if (!hypervisor_get(s->hypervisor)->port)
 		return 0;
 	s->port = reserve_port(lu->m->reserve, lu->job_id, err);
-	return s->port == 0 ? -1 : 0;
+	return s->port == 0 ? error_as(err, ERR_PREREQ, ECODE_NORES) : 0;
 }
 
 /* --- the rest --- */

@@ -109,7 +109,8 @@ int spec_check_keys(const char *what, size_t i, const json_t *given,
 int spec_read_disks(struct lu *lu, const struct op_instance_create *op,
 		    struct inst_spec *s, struct error *err);
 
-/* Give it a port for its console if its hypervisor shows one. */
+/* Give it a port for its console if its hypervisor shows one;
+ * ERR_PREREQ/ECODE_NORES when all are in use. */
 int spec_reserve_port(struct lu *lu, struct inst_spec *s, struct error *err);
 
 /* Fill in the standard sizes of the cluster's policy where nothing is given: in
