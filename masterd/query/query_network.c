@@ -6,11 +6,26 @@
 
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
+#include "lib/model/config/ippool.h"
 #include "masterd/query/query_private.h"
 
 static const char *own_uuid(const struct query_row *row)
 {
 	return network_uuid(row->object);
+}
+
+/* How many addresses it has.  A string that is too short says nothing of the
+ * rest, which then is free; without a subnet there are the strings alone. */
+static size_t n_addresses(const struct query_row *row)
+{
+	size_t own = strlen(network_reservations_or(row->object, ""));
+	size_t ext = strlen(network_ext_reservations_or(row->object, ""));
+	struct error ignored;
+	struct ippool pool;
+
+	if (ippool_parse(network_network(row->object), &pool, &ignored) == 0)
+		return pool.size;
+	return own > ext ? own : ext;
 }
 
 /* The map of a network: "X" for each address that is taken, "." for each free
@@ -20,7 +35,7 @@ static char *address_map(const struct query_row *row)
 	const char *own = network_reservations_or(row->object, "");
 	const char *ext = network_ext_reservations_or(row->object, "");
 	size_t n_own = strlen(own), n_ext = strlen(ext);
-	size_t n = n_own > n_ext ? n_own : n_ext;
+	size_t n = n_addresses(row);
 	char *map = xalloc(n + 1);
 
 	for (size_t i = 0; i < n; i++)
@@ -63,13 +78,14 @@ static struct query_cell get_external(const struct query *q,
 	auto_free char *address = xstrndup(subnet, strcspn(subnet, "/"));
 	auto_strv struct strv list = {0};
 	auto_free char *text = NULL;
+	size_t n = n_addresses(row);
 	struct in_addr first;
 
 	(void)q;
 	(void)field;
 	if (inet_pton(AF_INET, address, &first) != 1)
 		return query_none(QUERY_UNAVAIL);
-	for (uint32_t i = 0; ext[i] != '\0'; i++) {
+	for (uint32_t i = 0; i < n && ext[i] != '\0'; i++) {
 		struct in_addr one = {.s_addr = htonl(ntohl(first.s_addr) + i)};
 		char dotted[INET_ADDRSTRLEN];
 

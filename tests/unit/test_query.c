@@ -386,3 +386,29 @@ Test(query, locks_name_jobs_by_strings)
 	cr_assert_eq(json_array_size(json_get(got, "data")), 1);
 	compat_assert_same(json_array_get(json_get(got, "data"), 0), want);
 }
+
+/* Their strings are shorter than the subnet is large, and one is longer. */
+static void add_networks(json_t *config)
+{
+	static const char text[] =
+		"{\"n1\": {\"name\": \"net1\", \"uuid\": \"n1\", \"network\": "
+		"\"192.0.2.0/29\", \"reservations\": \"01\", "
+		"\"ext_reservations\": \"1\", \"tags\": [], \"serial_no\": 1}, "
+		"\"n2\": {\"name\": \"net2\", \"uuid\": \"n2\", \"network\": "
+		"\"192.0.2.8/30\", \"reservations\": \"0100000\", "
+		"\"ext_reservations\": \"1001111\", \"tags\": [], "
+		"\"serial_no\": 1}}";
+
+	json_object_set_new(config, "networks", fixture_parse(text));
+}
+
+Test(query, a_network_has_as_many_addresses_as_its_subnet)
+{
+	fixture_end(&f);
+	fixture_begin(&f, add_networks);
+	check_old("network", "[]",
+		  "[\"name\",\"free_count\",\"reserved_count\",\"map\","
+		  "\"external_reservations\"]",
+		  "[[\"net1\",6,2,\"XX......\",\"192.0.2.0\"],"
+		  "[\"net2\",1,3,\"XX.X\",\"192.0.2.8, 192.0.2.11\"]]");
+}
