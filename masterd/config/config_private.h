@@ -146,6 +146,12 @@ void config_networks_follow(struct config *c, const json_t *before,
  * has. */
 void config_verify_conflicts(const struct config *c, struct strv *ret_problems);
 
+/* --- config_twice.c --- */
+
+/* Add a sentence for each network whose reservations are not the addresses of
+ * its NICs, and each instance whose disks are not named by their places. */
+void config_verify_twice(const struct config *c, struct strv *ret_problems);
+
 /* --- config_devices.c --- */
 
 /* The volumes below a mirror get the members that all objects have, where they

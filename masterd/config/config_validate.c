@@ -229,6 +229,7 @@ void config_verify(const struct config *c, struct strv *ret_problems)
 			strv_addf(ret_problems,
 				  "disk %s belongs to no instance", uuid);
 	config_verify_conflicts(c, ret_problems);
+	config_verify_twice(c, ret_problems);
 	if (!node_master_candidate(config_master(c)))
 		strv_addf(ret_problems,
 			  "master node %s is not a master candidate",

@@ -727,6 +727,53 @@ Test(config, verify_names_what_is_wrong)
 	cr_assert_not_null(strstr(all, "belongs to no instance"));
 }
 
+static bool is_named(const struct strv *problems, const char *what)
+{
+	for (size_t i = 0; i < problems->n; i++)
+		if (str_starts(problems->items[i], what))
+			return true;
+	return false;
+}
+
+/* An instance's NICs and disks say the same as its network and its disks do. */
+Test(config, verify_names_what_is_said_in_two_ways)
+{
+	static const char *const wanted[] = {
+		"network net1 reserves addresses that no NIC has: 192.0.2.2, "
+		"192.0.2.3",
+		"network net1 does not reserve addresses that NICs have: "
+		"192.0.2.5",
+		"instance inst5.example.com has wrongly named disks: name of "
+		"disk 0 should be 'disk/0', but is 'disk/7'",
+	};
+	auto_strv struct strv problems = {0};
+	json_t *inst = edit(CONFIG_INSTANCE, INST5);
+	json_t *first;
+
+	json_object_set_new(inst, "nics",
+			    json_make("[{s:s, s:s, s:s, s:{}}]", "mac",
+				      "aa:00:00:01:02:03", "ip", "192.0.2.5",
+				      "network", "n1", "nicparams"));
+	config_put(config, CONFIG_INSTANCE, inst);
+	config_put(config, CONFIG_NETWORK,
+		   json_make("{s:s, s:s, s:s, s:s, s:s}", "uuid", "n1", "name",
+			     "net1", "network", "192.0.2.0/29", "reservations",
+			     "0011", "ext_reservations", "10000001"));
+	first = edit(
+		CONFIG_DISK,
+		json_string_value(json_array_get(
+			json_get(config_get(config, CONFIG_INSTANCE, INST5),
+				 "disks"),
+			0)));
+	json_set_str(first, "iv_name", "disk/7");
+	config_put(config, CONFIG_DISK, first);
+	config_verify(config, &problems);
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
+		cr_expect(is_named(&problems, wanted[i]), "%s", wanted[i]);
+	cr_expect_eq(problems.n, ARRAY_SIZE(wanted), "%s",
+		     problems.n > 0 ? problems.items[problems.n - 1] : "");
+}
+
 static const json_t *mirror(const char *uuid, int port, int minor)
 {
 	return config_put(config, CONFIG_DISK,
@@ -745,14 +792,6 @@ static void give_nic(const char *uuid, const char *mac, const char *ip)
 				      ip, "nicparams"));
 	json_set_int(inst, "network_port", 11003);
 	config_put(config, CONFIG_INSTANCE, inst);
-}
-
-static bool is_named(const struct strv *problems, const char *what)
-{
-	for (size_t i = 0; i < problems->n; i++)
-		if (str_starts(problems->items[i], what))
-			return true;
-	return false;
 }
 
 Test(config, verify_names_what_more_than_one_has)

@@ -241,3 +241,28 @@ char *ippool_find(const json_t *network, const struct strv *but,
 		  json_str(network, "network", ""));
 	return NULL;
 }
+
+void ippool_differences(const json_t *network, const struct strv *ips,
+			struct strv *ret_leaked, struct strv *ret_missing)
+{
+	struct digits own = digits_of(network, OWN);
+	auto_free bool *used = NULL;
+	struct error ignored;
+	struct ippool p;
+	size_t index;
+
+	if (pool_of(network, &p, &ignored) < 0)
+		return;
+	used = xcalloc(p.size, sizeof(*used));
+	for (size_t i = 0; i < ips->n; i++)
+		if (ippool_index(&p, ips->items[i], &index))
+			used[index] = true;
+	for (size_t i = 0; i < p.size; i++) {
+		auto_free char *ip = NULL;
+
+		if (is_one(own, i) == used[i])
+			continue;
+		ip = ippool_address(&p, i);
+		strv_add(used[i] ? ret_missing : ret_leaked, ip);
+	}
+}

@@ -56,4 +56,10 @@ int ippool_give(json_t *network, const char *ip, bool external,
 char *ippool_find(const json_t *network, const struct strv *but,
 		  struct error *err);
 
+/* Add the addresses that are reserved for instances though `ips` (of NICs) do
+ * not have them, and those of `ips` that are not reserved; what is not in the
+ * subnet does not count. */
+void ippool_differences(const json_t *network, const struct strv *ips,
+			struct strv *ret_leaked, struct strv *ret_missing);
+
 #endif
