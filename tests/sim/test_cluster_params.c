@@ -6,6 +6,7 @@
 
 #include "lib/json/json.h"
 #include "masterd/config/config.h"
+#include "masterd/lu/parts/volumes.h"
 #include "queue/queue.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/ops.h"
@@ -123,6 +124,14 @@ Test(cluster_params, patterns_of_volumes_are_regular_expressions)
 	       "'a)(b' in the list of reserved volumes");
 	expect(set_cluster("reserved_lvs", json_make("[s]", "xenvg/(a|b)")),
 	       "success");
+	/* As in Python. */
+	expect(set_cluster("reserved_lvs",
+			   json_make("[s]", "xenvg/(?:a|b)\\d")),
+	       "success");
+	cr_expect(volumes_match("xenvg/(?:a|b)\\d", "xenvg/b7"));
+	cr_expect_not(volumes_match("xenvg/(?:a|b)\\d", "xenvg/bd"));
+	cr_expect_not(volumes_match("xenvg/a|b", "xenvg/ab"));
+	cr_expect_not(volumes_match("(", "("));
 }
 
 /* --- volumes and mirrors --- */

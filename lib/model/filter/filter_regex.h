@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Regular expressions of filters: PCRE, as in Ganeti, with limits on what they
- * may cost.  For filter.c alone. */
+/* Regular expressions of filters, and of the list of reserved volumes: PCRE, as
+ * Ganeti has it for filters, with limits on what they may cost. */
 #ifndef MODEL_FILTER_FILTER_REGEX_H
 #define MODEL_FILTER_FILTER_REGEX_H
 

@@ -123,11 +123,9 @@ static int check_patterns(const json_t *patterns, struct error *err)
 	for (size_t i = 0; i < json_array_size(patterns); i++) {
 		const char *one =
 			json_string_value(json_array_get(patterns, i));
-		regex_t re;
 
-		if (volumes_pattern(one ?: "", &re, err) < 0)
+		if (volumes_check_pattern(one ?: "", err) < 0)
 			return -1;
-		regfree(&re);
 	}
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include "lib/base/error.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
+#include "lib/model/filter/filter_regex.h"
 #include "lib/model/kinds/template.h"
 #include "masterd/lu/parts/lu_instance.h"
 
@@ -53,27 +54,53 @@ void volumes_add(json_t *ret, const json_t *inst, const json_t *disk)
 			    json_array_get(children, i), inst);
 }
 
-static int bad_pattern(const char *pattern, int code, const regex_t *re,
-		       struct error *err)
-{
-	char why[128];
+/* --- the list of reserved volumes --- */
 
-	regerror(code, re, why, sizeof(why));
+/* NULL with err: it is no pattern.  By itself first: "a)(b" is one only inside
+ * of parentheses. */
+static struct regex *compile(struct regexes *r, const char *pattern,
+			     struct error *err)
+{
+	auto_json json_t *own = json_string(pattern);
+	auto_free char *text = xprintf("^(?:%s)$", pattern);
+	auto_json json_t *whole = json_string(text);
+	struct regex *alone = regex_compile(r, own, err);
+
+	if (alone == NULL)
+		return NULL;
+	regex_free(alone);
+	return regex_compile(r, whole, err);
+}
+
+int volumes_check_pattern(const char *pattern, struct error *err)
+{
+	struct regexes *r = regexes_create();
+	struct error why;
+	struct regex *x = compile(r, pattern, &why);
+
+	regexes_destroy(r);
+	if (x != NULL) {
+		regex_free(x);
+		return 0;
+	}
 	return error_set(err, ERR_PREREQ, ECODE_INVAL,
 			 "'%s' in the list of reserved volumes is no regular "
 			 "expression: %s",
-			 pattern, why);
+			 pattern, why.text);
 }
 
-int volumes_pattern(const char *pattern, regex_t *ret, struct error *err)
+bool volumes_match(const char *pattern, const char *volume)
 {
-	auto_free char *whole = xprintf("^(%s)$", pattern);
-	int code = regcomp(ret, pattern, REG_EXTENDED | REG_NOSUB);
+	struct regexes *r = regexes_create();
+	struct error ignored;
+	struct regex *x = compile(r, pattern, &ignored);
+	auto_json json_t *text = json_string(volume);
+	uint64_t steps = 0;
+	bool found = x != NULL && text != NULL &&
+		     regex_match(r, x, text, REGEX_STEPS, &steps) == 1;
 
-	/* By itself first: "a)(b" is one only inside of parentheses. */
-	if (code != 0)
-		return bad_pattern(pattern, code, ret, err);
-	regfree(ret);
-	code = regcomp(ret, whole, REG_EXTENDED | REG_NOSUB);
-	return code == 0 ? 0 : bad_pattern(pattern, code, ret, err);
+	if (x != NULL)
+		regex_free(x);
+	regexes_destroy(r);
+	return found;
 }

@@ -4,7 +4,7 @@
 #define MASTERD_LU_PARTS_VOLUMES_H
 
 #include <jansson.h>
-#include <regex.h>
+#include <stdbool.h>
 
 struct error;
 
@@ -16,8 +16,11 @@ void volumes_add(json_t *ret, const json_t *inst, const json_t *disk);
  * preset. */
 json_t *volumes_member(json_t *object, const char *key, json_t *preset);
 
-/* A pattern of the list of reserved volumes, for whole names "vg/volume"; *ret
- * is to be given to regfree().  ERR_PREREQ/ECODE_INVAL if it is none. */
-int volumes_pattern(const char *pattern, regex_t *ret, struct error *err);
+/* A pattern of the list of reserved volumes is a regular expression, as in
+ * Python, for whole names "vg/volume".  ERR_PREREQ/ECODE_INVAL if it is none.
+ */
+int volumes_check_pattern(const char *pattern, struct error *err);
+/* Whether it is for this volume; one that is none is for no volume. */
+bool volumes_match(const char *pattern, const char *volume);
 
 #endif

@@ -331,28 +331,15 @@ void verify_collect_volumes(struct verify_group *g)
 	collect_volumes(g, g->live->config);
 }
 
-static bool matches(const char *pattern, const char *volume)
-{
-	struct error ignored;
-	regex_t re;
-	bool found;
-
-	if (volumes_pattern(pattern, &re, &ignored) < 0)
-		return false;
-	found = regexec(&re, volume, 0, NULL, 0) == 0;
-	regfree(&re);
-	return found;
-}
-
 static bool is_reserved(const struct verify_group *g, const char *volume)
 {
 	const json_t *patterns =
 		cluster_reserved_lvs(config_cluster(g->lu.m->config));
 
 	for (size_t i = 0; i < json_array_size(patterns); i++)
-		if (matches(json_string_value(json_array_get(patterns, i))
-				    ?: "",
-			    volume))
+		if (volumes_match(json_string_value(json_array_get(patterns, i))
+					  ?: "",
+				  volume))
 			return true;
 	return false;
 }
