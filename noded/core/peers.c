@@ -4,7 +4,9 @@
  * as changed, so the next check tries again. */
 #include "noded/core/peers.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
@@ -52,12 +54,39 @@ static void take_digests(const struct strv *lines, struct strv *ret)
 	}
 }
 
-static void read_candidates(struct peers *p)
+static bool is_missing(const char *file)
 {
+	return access(file, F_OK) < 0 && errno == ENOENT;
+}
+
+static int read_candidates(struct peers *p, const char *file, struct error *err)
+{
+	auto_free char *text =
+		is_missing(file) ? xstrdup("")
+				 : fs_read(file, SSCONF_READ_MAX, NULL, err);
 	auto_strv struct strv lines = {0};
 
-	ssconf_read_lines(p->paths, CERTS_KEY, &lines);
+	p->no_list = false;
+	if (text == NULL)
+		return -1;
+	p->no_list = text[strspn(text, "\n")] == '\0';
+	str_split(&lines, text, '\n');
 	take_digests(&lines, &p->digests);
+	return 0;
+}
+
+/* While the list cannot be read, the last one counts. */
+static void look_at_candidates(struct peers *p)
+{
+	auto_free char *file = paths_ssconf(p->paths, CERTS_KEY);
+	struct error err;
+
+	if (!has_changed(file, &p->certs_stat) && p->known)
+		return;
+	p->known = read_candidates(p, file, &err) == 0;
+	if (!p->known && !p->told)
+		log_warning("who may call is not known: %s", err.text);
+	p->told = !p->known;
 }
 
 static bool is_older(const struct stat *a, const struct stat *b)
@@ -106,13 +135,10 @@ static bool is_cluster_certificate(struct peers *p, const char *digest)
 
 bool peers_allowed(struct peers *p, const char *digest)
 {
-	auto_free char *file = paths_ssconf(p->paths, CERTS_KEY);
-
 	if (digest == NULL)
 		return false;
-	if (has_changed(file, &p->certs_stat))
-		read_candidates(p);
-	if (p->digests.n > 0)
-		return strv_has(&p->digests, digest) || is_in_log(p, digest);
-	return is_cluster_certificate(p, digest);
+	look_at_candidates(p);
+	if (p->no_list)
+		return is_cluster_certificate(p, digest);
+	return strv_has(&p->digests, digest) || is_in_log(p, digest);
 }

@@ -4,7 +4,8 @@
  * those whom this node's part of the cluster's log names (masterd/quorum/
  * quorum_certs.c), as the master may end before it has sent that file.
  * While that file is empty or missing (on a node that waits to be added), only
- * a caller that has the cluster certificate itself.  Files are read again when
+ * a caller that has the cluster certificate itself; one that cannot be read is
+ * not empty, for each node has that certificate.  Files are read again when
  * they have changed. */
 #ifndef NODED_CORE_PEERS_H
 #define NODED_CORE_PEERS_H
@@ -21,6 +22,9 @@ struct peers {
 
 	/* Private: what was read, and from which state of the files. */
 	struct stat certs_stat, log_stat, server_stat;
+	bool known;   /* the list was read as it is now */
+	bool told;    /* that it cannot be read */
+	bool no_list; /* it is missing or empty */
 	struct strv digests, log_digests;
 	char server_digest[TLS_DIGEST_MAX];
 };

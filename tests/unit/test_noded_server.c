@@ -2,6 +2,7 @@
 /* Over real HTTPS: who gets in. */
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "lib/event/https_client.h"
 #include "lib/model/config/ssconf.h"
@@ -174,6 +175,41 @@ Test(noded_server, candidates_get_in_until_they_are_removed)
 	set_candidates((const char *const[]){mine}, 1);
 	cr_assert_eq(ask_version(other), 403);
 	cr_assert_eq(ask_version(mine), 200);
+}
+
+static void put_list(const char *file, const char *text)
+{
+	cr_assert_eq(fs_write_atomic(file, text, strlen(text), 0444, &err), 0,
+		     "%s", err.text);
+}
+
+/* Every node has the cluster's certificate. */
+Test(noded_server, a_list_that_cannot_be_read_is_not_an_empty_one)
+{
+	const char *server = path(node.root.paths, PATH_SERVER_PEM);
+	const char *mine = path(node.root.paths, PATH_CLIENT_PEM);
+	auto_free char *list =
+		paths_ssconf(node.root.paths, "master_candidates_certs");
+
+	cr_assert_eq(mkdir(list, 0755), 0);
+	cr_expect_eq(ask_version(server), 403, "none was ever read");
+	cr_expect_eq(ask_version(mine), 403);
+	cr_assert_eq(rmdir(list), 0);
+	set_candidates((const char *const[]){mine}, 1);
+	cr_expect_eq(ask_version(mine), 200, "it is read again");
+	cr_assert_eq(unlink(list), 0);
+	cr_assert_eq(mkdir(list, 0755), 0);
+	cr_expect_eq(ask_version(server), 403, "the last one still counts");
+	cr_expect_eq(ask_version(mine), 200);
+	cr_assert_eq(rmdir(list), 0);
+	cr_expect_eq(ask_version(server), 200, "now there is none");
+	put_list(list, "what is no list\n");
+	cr_expect_eq(ask_version(server), 403, "nor is what names nobody");
+	put_list(list, "\n");
+	cr_expect_eq(ask_version(server), 200, "an empty one is none");
+	cr_assert_eq(unlink(list), 0);
+	cr_assert_eq(mkdir(list, 0755), 0);
+	cr_expect_eq(ask_version(server), 403, "after it there is one");
 }
 
 Test(noded_server, what_is_no_call_is_404)
