@@ -132,7 +132,8 @@ struct once {
 	const struct key *key;
 };
 
-/* The key's file becomes durable with the job. */
+/* The key's file becomes durable with the job, however large that is: a job
+ * without its key would be taken a second time. */
 static void add_file(struct store_change *c, uint64_t id, void *arg)
 {
 	const struct once *o = arg;
@@ -141,6 +142,7 @@ static void add_file(struct store_change *c, uint64_t id, void *arg)
 		json_make("{s:I, s:s, s:I}", "job", (json_int_t)id, "digest",
 			  o->key->digest, "time", (json_int_t)o->key->time_us);
 
+	c->whole = true;
 	store_change_write(c, file, json_text(value));
 }
 

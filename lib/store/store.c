@@ -8,7 +8,8 @@
 
 #include "lib/store/store_private.h"
 
-/* Larger batches are written in several records. */
+/* Larger batches are written in several records; and so are larger changes,
+ * unless they have to be whole. */
 #define RECORD_TARGET (1024 * 1024)
 
 static void add_to_record(struct buf *record, const struct store_op *op)
@@ -45,6 +46,14 @@ static void each_op(struct store *s, size_t n,
 		}
 }
 
+/* A record may end before operation i of c.  A journal has only so much room,
+ * while the log takes a record of any size. */
+static bool may_end_before(const struct store *s, const struct store_change *c,
+			   size_t i)
+{
+	return i == 0 || !c->whole || s->config.commit == NULL;
+}
+
 /* How many operations of the batch go into the next record. */
 static size_t count_for_record(const struct store *s)
 {
@@ -54,7 +63,8 @@ static size_t count_for_record(const struct store *s)
 	list_each (c, &s->batch, link)
 		for (size_t i = c->n_written; i < c->n_ops; i++) {
 			bytes += op_size(&c->ops[i]);
-			if (n > 0 && bytes > RECORD_TARGET)
+			if (n > 0 && bytes > RECORD_TARGET &&
+			    may_end_before(s, c, i))
 				return n;
 			if (n > 0 && s->config.commit == NULL &&
 			    bytes > journal_record_max(&s->journal) / 2)

@@ -50,7 +50,7 @@ struct store_config {
 };
 
 /* One or more changes of files that become durable together (as long as they
- * fit into one record; in their order otherwise). */
+ * fit into one record, or are whole; in their order otherwise). */
 struct store_change {
 	/* For the caller: called once when durable, or with err when not. Has
 	 * control and must not wait.  May be NULL. */
@@ -58,6 +58,8 @@ struct store_change {
 	void *arg;
 	/* Refuse rather than hold the daemon up when it cannot be written. */
 	bool may_fail;
+	/* With config.commit: in one record, however large that is then. */
+	bool whole;
 
 	/* Private. */
 	struct list link;

@@ -32,6 +32,7 @@
 static struct world {
 	struct fake_disk disk;
 	struct queue *queue;
+	struct store *store; /* NULL: the queue opens its own */
 	size_t journal_size;
 	unsigned max_running;
 	int64_t now_us;
@@ -148,6 +149,7 @@ static inline int world_open(struct error *err)
 	struct queue_config config = {
 		.disk = &world.disk.disk,
 		.dir = "/q",
+		.store = world.store,
 		.hooks = {.check_op = world_check,
 			  .run_op = world_run,
 			  .gate = world_gate,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Submissions under a key are one job, also after a crash. */
+#include "lib/store/store.h"
 #include "tests/lib/queue_world.h"
 
 TestSuite(queue_keys, .init = world_begin, .fini = world_teardown,
@@ -132,4 +133,75 @@ Test(queue_keys, while_the_first_is_under_way_the_second_is_told)
 	cr_expect_eq(o[0].rc, 0);
 	cr_expect_eq(o[1].rc, -1);
 	cr_expect(error_is(&o[1].err, ECODE_UNDERWAY));
+}
+
+/* --- in a log that others have, too --- */
+
+#define LARGE (3 * 1024 * 1024)
+
+static uint64_t n_records;
+static bool job_seen;
+/* The first record with the job's file has that of its key, too. */
+static bool together;
+
+static bool has(const char *bytes, size_t len, const char *name)
+{
+	return memmem(bytes, len, name, strlen(name)) != NULL;
+}
+
+static WAITS int log_commit(void *arg, char *bytes STEALS, size_t len,
+			    struct error *err)
+{
+	auto_free char *owned = bytes;
+
+	(void)arg;
+	if (!job_seen && has(owned, len, "job-1")) {
+		job_seen = true;
+		together = has(owned, len, "key-" KEY_A);
+	}
+	return store_take_record(world.store, ++n_records, owned, len, err);
+}
+
+static void open_in_log(void *arg)
+{
+	struct error err;
+
+	(void)arg;
+	world.store =
+		store_open(&(struct store_config){.disk = &world.disk.disk,
+						  .dir = "/q",
+						  .commit = log_commit},
+			   &err);
+	cr_assert_not_null(world.store, "%s", err.text);
+	cr_assert_eq(world_open(&err), 0, "%s", err.text);
+}
+
+static void submit_large(void *arg)
+{
+	auto_free char *value = xalloc(LARGE + 1);
+	auto_json json_t *ops = NULL;
+	struct error err;
+	uint64_t id;
+
+	(void)arg;
+	memset(value, 'x', LARGE);
+	ops = json_make("[{s:s, s:s, s:s}]", "OP_ID", "OP_TEST", "act", "ok",
+			"value", value);
+	cr_assert_eq(
+		queue_submit_once(world.queue, ops, KEY_A, "d1", &id, &err), 0,
+		"%s", err.text);
+	cr_assert_eq(id, 1);
+}
+
+/* Were the key in a later record, a master that ends in between would leave a
+ * job that is run twice. */
+Test(queue_keys, a_large_job_is_in_one_record_with_its_key)
+{
+	world_stop();
+	world_do(open_in_log, NULL);
+	world_start();
+	world_do(submit_large, NULL);
+	cr_expect(together);
+	world_stop();
+	store_close(world.store);
 }
