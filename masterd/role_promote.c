@@ -137,7 +137,8 @@ static WAITS int make_master(struct role *r, struct error *err)
 	struct master *m;
 
 	quorum_leads(r->quorum, &role.term);
-	if (take_edited(r, err) < 0)
+	if (state_end_left(quorum_state(r->quorum), err) < 0 ||
+	    take_edited(r, err) < 0)
 		return -1;
 	m = master_create(
 		config->disk,

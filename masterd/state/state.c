@@ -49,6 +49,14 @@ static int check_known(struct state *s, enum state_kind kind, struct error *err)
 			 kind_since[kind], all);
 }
 
+static WAITS int commit_entry(struct state *s, struct buf *entry STEALS,
+			      struct error *err)
+{
+	size_t len = entry->len;
+
+	return s->config.commit(s->config.arg, buf_steal(entry), len, err);
+}
+
 /* A record in as many entries as it takes. */
 static WAITS int commit(struct state *s, enum state_kind kind,
 			const char *bytes, size_t len, struct error *err)
@@ -61,10 +69,8 @@ static WAITS int commit(struct state *s, enum state_kind kind,
 		size_t n = len - at < STATE_PART_BYTES ? len - at
 						       : STATE_PART_BYTES;
 		struct buf entry = make_entry(kind, bytes, len, at, n);
-		size_t entry_len = entry.len;
 
-		if (s->config.commit(s->config.arg, buf_steal(&entry),
-				     entry_len, err) < 0)
+		if (commit_entry(s, &entry, err) < 0)
 			return -1;
 		at += n;
 	}
@@ -102,6 +108,22 @@ int state_commit_image(struct state *s, struct error *err)
 
 	config_image_record_image(s->image, &record);
 	return state_commit_config(s, &record, err);
+}
+
+/* The next record of a kind is the end of one that was left: here one that
+ * changes nothing. */
+int state_end_left(struct state *s, struct error *err)
+{
+	for (int kind = STATE_QUEUE; kind < STATE_KINDS; kind++) {
+		struct buf entry = {0};
+
+		if (s->parts[kind].first == 0)
+			continue;
+		entry = make_entry((enum state_kind)kind, "", 0, 0, 0);
+		if (commit_entry(s, &entry, err) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 /* --- what comes from the log --- */

@@ -74,6 +74,9 @@ void state_begin(struct state *s);
 /* Commit the whole configuration, as this server has it: for one that was
  * changed by hand. */
 WAITS int state_commit_image(struct state *s, struct error *err);
+/* For a new leader, before anything else is committed: what a former one has
+ * left of a record keeps the log from being cut no longer. */
+WAITS int state_end_left(struct state *s, struct error *err);
 
 /* An entry of the log is committed; borrowed. */
 void state_apply(struct state *s, uint64_t index, const void *data, size_t len);

@@ -637,6 +637,51 @@ Test(failover, what_was_acknowledged_last_is_kept)
 	json_decref(sub.ops);
 }
 
+/* The beginning of a record of the queue, that goes on. */
+static const char half_record[] = "\x01\x01x";
+
+static void commit_half(void *arg)
+{
+	struct quorum *q = role_quorum(s.nodes[0].role);
+	size_t len = sizeof(half_record) - 1;
+	struct error err;
+
+	cr_assert_eq(
+		consensus_commit(q->log, xmemdup(half_record, len), len, &err),
+		0, "%s", err.text);
+	*(bool *)arg = true;
+}
+
+static bool is_true(struct sim *sim, void *arg)
+{
+	(void)sim;
+	return *(bool *)arg;
+}
+
+static bool all_is_in_files(struct sim *sim, void *arg)
+{
+	struct quorum *q = role_quorum(sim->nodes[0].role);
+	struct consensus_status status;
+
+	(void)arg;
+	consensus_status(q->log, &status);
+	return state_written(quorum_state(q)) >= status.applied;
+}
+
+/* While it may go on, its beginning keeps all later entries in the log. */
+Test(failover, a_record_that_was_not_finished_does_not_keep_the_log)
+{
+	bool done = false;
+
+	task_spawn("half", commit_half, &done);
+	cr_assert(sim_run(&s, MINUTE_MS, is_true, &done));
+	cr_assert_not(all_is_in_files(&s, NULL));
+	sim_crash(&s, 7);
+	sim_restart(&s);
+	cr_assert(sim_run(&s, MINUTE_MS, serves, &s.nodes[0]));
+	cr_expect(sim_run(&s, MINUTE_MS, all_is_in_files, NULL));
+}
+
 #define N_REST 3
 /* Of the file that names the server: three numbers. */
 #define SERVER_BYTES 24
