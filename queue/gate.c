@@ -21,6 +21,7 @@ bool gate_assign(struct queue *q, struct job *j)
 {
 	struct queue_gate *g = ask(q, j);
 
+	j->private->gates_seen = q->n_gates_changed;
 	if (g == NULL || !g->reject) {
 		j->private->gate = g;
 		if (j->private->n_limits == 0)
@@ -100,10 +101,19 @@ static void wake_next(struct queue *q, struct job *j)
 	}
 }
 
+/* Whether it was asked for j what its gate is since that changed. */
+static bool has_newest(const struct queue *q, const struct job *j)
+{
+	return j->private->gates_seen == q->n_gates_changed;
+}
+
 bool gate_pass(struct queue *q, struct job *j)
 {
-	struct queue_gate *closed = find_closed(j->private);
+	struct queue_gate *closed;
 
+	if (!has_newest(q, j) && !gate_assign(q, j))
+		return false;
+	closed = find_closed(j->private);
 	if (closed != NULL) {
 		heap_add(&closed->held, j);
 		wake_next(q, j);
@@ -131,9 +141,8 @@ void gate_left(struct queue *q, struct job *j, bool ran)
 	rate_limits_leave(q, j);
 }
 
-/* --- others --- */
+/* --- when they have changed --- */
 
-/* Its gate may be the new one already: a job that came in meanwhile. */
 static void forget_gate(struct queue *q, struct job *j)
 {
 	struct job_private *p = j->private;
@@ -151,6 +160,9 @@ static void ask_again(struct queue *q, struct job *j)
 {
 	struct job_private *p = j->private;
 
+	/* It came in, or was to start, meanwhile. */
+	if (has_newest(q, j))
+		return;
 	forget_gate(q, j);
 	if (p->unborn || job_is_final(job_newest(j)))
 		return;
@@ -159,13 +171,26 @@ static void ask_again(struct queue *q, struct job *j)
 		return;
 	}
 	p->gate = ask(q, j);
+	p->gates_seen = q->n_gates_changed;
 	if (p->gate != NULL)
 		p->gate->n_running++;
 }
 
-/* For at most max jobs above *id, the last one that was asked for.  False:
- * these were all. */
-static bool ask_some(struct queue *q, uint64_t *id, size_t max)
+static bool runs(const struct job *j)
+{
+	return j->private->has_slot;
+}
+
+static bool any(const struct job *j)
+{
+	(void)j;
+	return true;
+}
+
+/* Of at most max jobs above *id, the last one that was looked at, those that
+ * are wanted.  False: these were all. */
+static bool ask_some(struct queue *q, bool (*wanted)(const struct job *j),
+		     uint64_t *id, size_t max)
 {
 	for (size_t i = 0; i < max; i++) {
 		struct job *j = job_index_next(&q->jobs, *id);
@@ -173,18 +198,32 @@ static bool ask_some(struct queue *q, uint64_t *id, size_t max)
 		if (j == NULL)
 			return false;
 		*id = j->id;
-		ask_again(q, j);
+		if (wanted(j))
+			ask_again(q, j);
 	}
 	return true;
 }
 
-void queue_gates_changed(struct queue *q)
+static WAITS void ask_all(struct queue *q, bool (*wanted)(const struct job *j))
 {
 	uint64_t id = 0;
 
-	while (ask_some(q, &id, YIELD_EVERY))
+	while (ask_some(q, wanted, &id, YIELD_EVERY))
 		if (task_self() != NULL)
 			task_yield();
+}
+
+/* A gate knows how many jobs run behind it before it lets another one pass; so
+ * those that run come first, and what starts later than that has its new gate
+ * then. */
+void queue_gates_changed(struct queue *q)
+{
+	q->n_gates_changed++;
+	q->counting = true;
+	ask_all(q, runs);
+	q->counting = false;
+	sched_kick(q);
+	ask_all(q, any);
 	sched_kick(q);
 }
 
@@ -192,7 +231,8 @@ void gates_start(struct queue *q)
 {
 	uint64_t id = 0;
 
-	ask_some(q, &id, SIZE_MAX);
+	q->n_gates_changed++;
+	ask_some(q, any, &id, SIZE_MAX);
 	sched_kick(q);
 }
 

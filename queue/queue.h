@@ -120,8 +120,9 @@ void queue_set_max_running(struct queue *q, unsigned n);
 
 /* The answers of hooks.gate have changed: ask again for all jobs that have not
  * ended.  When this returns the queue uses no former gate, and these may be
- * freed after queue_gate_done(); until then some jobs still have former gates.
- * In a task it lets others run; only one call at a time. */
+ * freed after queue_gate_done(); until then some jobs still have former gates,
+ * but none starts by one.  In a task it lets others run; only one call at a
+ * time. */
 WAITS void queue_gates_changed(struct queue *q);
 void queue_gate_done(struct queue_gate *g);
 

@@ -52,6 +52,7 @@ struct job_private {
 	size_t slot;		    /* its index in that heap */
 	int priority;		    /* the one it has there */
 	struct queue_gate *gate;    /* the gates that it has to pass, or NULL */
+	unsigned gates_seen;	    /* n_gates_changed when it got that */
 	struct rate_limit **limits; /* gates that it asks for itself */
 	size_t n_limits;
 	struct running *running;
@@ -83,6 +84,8 @@ struct queue {
 	bool drained;
 
 	struct job_heap ready;
+	unsigned n_gates_changed; /* how often */
+	bool counting;		  /* new gates count who runs: nothing starts */
 	struct table rate_limits; /* struct rate_limit by the reason */
 	struct table keys;	  /* of submissions: keys.c */
 	int64_t keys_swept_us;
@@ -155,7 +158,7 @@ void sched_left(struct queue *q, struct job *j);
 /* Find the gates that j has to pass; false when a rule has rejected it and it
  * has ended. */
 bool gate_assign(struct queue *q, struct job *j);
-/* Whether j may start now; otherwise its gate holds it. */
+/* Whether j may start now; otherwise its gate holds it, or has rejected it. */
 bool gate_pass(struct queue *q, struct job *j);
 /* j leaves its gates: it ran and has ended (ran), or will never start. */
 void gate_left(struct queue *q, struct job *j, bool ran);

@@ -16,7 +16,7 @@
 
 void sched_kick(struct queue *q)
 {
-	while (q->started && !q->stopping && q->ready.n > 0 &&
+	while (q->started && !q->stopping && !q->counting && q->ready.n > 0 &&
 	       q->n_running < q->config.max_running) {
 		struct job *j = q->ready.jobs[0];
 

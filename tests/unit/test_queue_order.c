@@ -286,6 +286,13 @@ static void do_change_gates(void *arg)
 	queue_gates_changed(world.queue);
 }
 
+static void submit_many_short(void)
+{
+	for (int i = 0; i < 400; i++)
+		world_submit("ok");
+	world_settle();
+}
+
 /* A job that comes in while the queue asks for all gates anew has the new one
  * already; it must not count twice there. */
 Test(queue_order, a_job_that_comes_with_new_gates_counts_once)
@@ -293,9 +300,7 @@ Test(queue_order, a_job_that_comes_with_new_gates_counts_once)
 	struct world_call change = {.fn = do_change_gates};
 	uint64_t first, second;
 
-	for (int i = 0; i < 400; i++)
-		world_submit("ok");
-	world_settle();
+	submit_many_short();
 	gate = (struct queue_gate){.limit = 1};
 	world.gate = gate_of;
 	task_set_owner(&world);
@@ -311,6 +316,70 @@ Test(queue_order, a_job_that_comes_with_new_gates_counts_once)
 	second = world_submit("hold");
 	world_settle();
 	world_expect_status(second, "success");
+	drop_gate();
+}
+
+/* A change of gates that takes several turns, as it asks for many jobs. */
+static void begin_change(struct world_call *change)
+{
+	gate = (struct queue_gate){.limit = 1};
+	world.gate = gate_of;
+	*change = (struct world_call){.fn = do_change_gates};
+	task_set_owner(&world);
+	task_spawn("change", world_task, change);
+	task_set_owner(NULL);
+	cr_assert(world_step());
+	cr_assert_not(change->done);
+}
+
+static struct queue_gate former;
+
+static struct queue_gate *former_of_first(const struct job *j)
+{
+	return j->id == 1 ? &former : NULL;
+}
+
+/* The first job is asked for long before the one that runs. */
+Test(queue_order, all_that_run_count_before_new_gates_let_any_start)
+{
+	struct world_call change;
+	uint64_t first, running;
+
+	set_gate(former_of_first);
+	first = world_submit("hold");
+	submit_many_short();
+	running = world_submit("hold");
+	world_settle();
+	world_expect_status(running, "running");
+	begin_change(&change);
+	world_submit("ok");
+	world_settle();
+	cr_assert(change.done);
+	world_expect_status(first, "queued");
+	world_open_gate();
+	world_expect_status(first, "success");
+	drop_gate();
+	queue_gate_done(&former);
+}
+
+Test(queue_order, a_job_that_was_not_asked_for_yet_passes_the_new_gate)
+{
+	struct world_call change;
+	uint64_t running, next;
+
+	submit_many_short();
+	queue_set_max_running(world.queue, 1);
+	running = world_submit("hold");
+	next = world_submit("hold");
+	world_settle();
+	world_expect_status(running, "running");
+	begin_change(&change);
+	queue_set_max_running(world.queue, 2);
+	world_settle();
+	cr_assert(change.done);
+	world_expect_status(next, "queued");
+	world_open_gate();
+	world_expect_status(next, "success");
 	drop_gate();
 }
 
