@@ -73,14 +73,20 @@ static int admit(struct rapi *r, const struct https_request *http,
 	return wishes_read(http, x, err);
 }
 
-/* Whoever guesses passwords waits here. */
-static WAITS int take_turn(struct rapi *r, const struct exchange *x,
+/* Whoever guesses passwords waits here: first for the attempt before, and then
+ * as long as that one has made the pause. */
+static WAITS int take_turn(struct rapi *r, struct exchange *x,
 			   struct error *err)
 {
-	int ms = x->auth.user == NULL
-			 ? 0
-			 : guard_turn(&r->guard, x->address, clock_mono_us());
+	int64_t deadline_us = clock_mono_us() + GUARD_WAIT_MS * INT64_C(1000);
+	int ms;
 
+	if (x->auth.user == NULL)
+		return 0;
+	while (!guard_begin(&r->guard, &x->attempt, x->address, x->auth.user))
+		if (!cond_wait_until(&r->attempt_ended, deadline_us))
+			return reply_bare(err, REPLY_TOO_MANY);
+	ms = guard_turn(&r->guard, x->address, clock_mono_us());
 	if (ms < 0)
 		return reply_bare(err, REPLY_TOO_MANY);
 	if (ms > 0)
@@ -88,11 +94,18 @@ static WAITS int take_turn(struct rapi *r, const struct exchange *x,
 	return 0;
 }
 
-/* A token says nothing of who knows its user's password. */
-static void note_attempt(struct rapi *r, const struct exchange *x)
+static void end_attempt(struct rapi *r, struct exchange *x)
 {
-	if (x->auth.user == NULL || x->auth.token != NULL)
+	if (guard_end(&r->guard, &x->attempt))
+		cond_signal(&r->attempt_ended);
+}
+
+/* A token says nothing of who knows its user's password. */
+static void note_attempt(struct rapi *r, struct exchange *x)
+{
+	if (x->auth.user == NULL || x->auth.token != NULL || x->noted)
 		return;
+	x->noted = true;
 	if (!x->wrong) {
 		guard_right(&r->guard, x->address, x->auth.user);
 		return;
@@ -276,7 +289,8 @@ static void finish(struct rapi *r, struct https_request *http,
 			     x->pulse, clock_mono_us());
 }
 
-/* Who may wait, or follow, is found out before. */
+/* Who may wait, or follow, is found out before; and who sends it, while others
+ * wait for that. */
 static WAITS int check_first(struct rapi *r, struct exchange *x,
 			     struct error *err)
 {
@@ -288,15 +302,15 @@ static WAITS int check_first(struct rapi *r, struct exchange *x,
 	x->q.token = x->auth.token;
 	x->q.owner = login_owner(&x->auth);
 	x->q.may_console = auth_may_console(&x->auth);
-	if (!x->follow && x->index < 0)
+	if (!x->follow && x->index < 0 && !x->attempt.counts)
 		return 0;
 	task_leave();
 	rc = check(x, err);
 	if (rc == 0 && x->auth.token != NULL)
 		rc = token_check(&x->q, x->auth.token, err);
 	task_enter();
-	if (rc < 0)
-		note_attempt(r, x);
+	note_attempt(r, x);
+	end_attempt(r, x);
 	return rc;
 }
 
@@ -420,6 +434,7 @@ void exchange_handle(void *rapi, struct https_request *http)
 	if (admit(r, http, &x, &err) < 0 || take_turn(r, &x, &err) < 0 ||
 	    serve(r, &x, http, &err) < 0)
 		take_error(&x, &err);
+	end_attempt(r, &x);
 	pool_give(&r->pool, x.q.luxi);
 	if (x.q.console != NULL)
 		limit_consoles(r, &x);

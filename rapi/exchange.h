@@ -11,6 +11,7 @@
 #include "lib/event/task.h"
 #include "lib/model/constants.h"
 #include "rapi/access/auth.h"
+#include "rapi/access/guard.h"
 #include "rapi/figures/stats.h"
 #include "rapi/frame/request.h"
 
@@ -28,8 +29,10 @@ struct exchange {
 	uint64_t pulse;	   /* of the master then; 0: it is not known */
 	int64_t index;	   /* wait for something newer; -1: do not */
 	int64_t index_wait_s;
-	bool follow;	    /* a stream */
-	bool checked;	    /* the password was right */
+	bool follow;  /* a stream */
+	bool checked; /* the password was right */
+	bool noted;   /* what came of the password */
+	struct guard_attempt attempt;
 	uint64_t newest;    /* event before the answer was made */
 	struct stats stats; /* as they were at its beginning */
 	int64_t begin_us;

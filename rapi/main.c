@@ -419,6 +419,7 @@ int main(int argc, char **argv)
 	tickets_init(&r.tickets);
 	job_logs_init(&r.logs);
 	list_init(&r.open_consoles);
+	cond_init(&r.attempt_ended);
 	r.port = paths_rapi_port();
 	status = parse(argc, argv, &d, &r, &words);
 	if (status < 0)

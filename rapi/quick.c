@@ -27,7 +27,8 @@ static bool may_have(struct rapi *r, const struct https_request *http,
 	users_load(&r->users, false);
 	return guard_trusts(&r->guard, x->address) &&
 	       auth_read(&x->auth, &r->users, header, true, &err) == 0 &&
-	       auth_is_quick(&x->auth) &&
+	       auth_is_quick(&x->auth) && x->auth.user != NULL &&
+	       guard_is_proven(&r->guard, x->address, x->auth.user) &&
 	       auth_check(&x->auth, one->route->rights, &err) == 0;
 }
 

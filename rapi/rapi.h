@@ -57,6 +57,7 @@ struct rapi {
 	struct timer look; /* for a new certificate, and spare memory */
 	struct users users;
 	struct guard guard;
+	struct cond attempt_ended; /* one that counted */
 	struct pool pool;
 	struct places lists; /* that are made at the same time */
 	struct answers answers;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/mem.h"
 #include "lib/base/str.h"
 
 #define DOUBLINGS_MAX 10
@@ -50,6 +51,67 @@ static struct guard_entry *find(struct guard *g, const char *from)
 bool guard_trusts(const struct guard *g, const char *address)
 {
 	return look_up(g, address) == NULL;
+}
+
+/* Where a user of an address is noted. */
+static uint64_t *place_of(const struct guard *g, const char *from,
+			  const char *user, uint64_t *ret_hash)
+{
+	char address[GUARD_ADDRESS_MAX];
+	auto_free char *both = NULL;
+
+	key_of(from, address);
+	both = xprintf("%s %s", address, user);
+	*ret_hash = bytes_hash(both, strlen(both));
+	return mem_unconst(&g->proven[*ret_hash % GUARD_PROVEN]);
+}
+
+bool guard_is_proven(const struct guard *g, const char *address,
+		     const char *user)
+{
+	uint64_t hash;
+
+	return *place_of(g, address, user, &hash) == hash;
+}
+
+static void prove(struct guard *g, const char *address, const char *user,
+		  bool right)
+{
+	uint64_t hash, *place = place_of(g, address, user, &hash);
+
+	if (right)
+		*place = hash;
+	else if (*place == hash)
+		*place = 0;
+}
+
+bool guard_begin(struct guard *g, struct guard_attempt *a, const char *address,
+		 const char *user)
+{
+	if (guard_is_proven(g, address, user))
+		return true;
+	key_of(address, a->address);
+	for (const struct guard_attempt *i = g->attempts; i != NULL;
+	     i = i->next)
+		if (strcmp(i->address, a->address) == 0)
+			return false;
+	a->counts = true;
+	a->next = g->attempts;
+	g->attempts = a;
+	return true;
+}
+
+bool guard_end(struct guard *g, struct guard_attempt *a)
+{
+	struct guard_attempt **at = &g->attempts;
+
+	if (!a->counts)
+		return false;
+	while (*at != a)
+		at = &(*at)->next;
+	*at = a->next;
+	a->counts = false;
+	return true;
 }
 
 static struct guard_entry *oldest(struct guard *g)
@@ -96,6 +158,7 @@ void guard_wrong(struct guard *g, const char *address, const char *user,
 	struct guard_entry *e = find(g, address);
 	uint64_t hash = bytes_hash(user, strlen(user));
 
+	prove(g, address, user, false);
 	if (e == NULL) {
 		e = oldest(g);
 		*e = (struct guard_entry){.next_us = now_us, .user = hash};
@@ -112,6 +175,7 @@ void guard_right(struct guard *g, const char *address, const char *user)
 {
 	struct guard_entry *e = find(g, address);
 
+	prove(g, address, user, true);
 	if (e != NULL && !e->several &&
 	    e->user == bytes_hash(user, strlen(user)))
 		e->wrong = 0;

@@ -225,6 +225,41 @@ Test(rapi_users, attempts_side_by_side_gain_nothing)
 	cr_expect_leq(last, GUARD_WAIT_MS);
 }
 
+/* Nobody knows yet that somebody guesses. */
+Test(rapi_users, the_first_attempts_are_checked_one_by_one)
+{
+	static struct guard g;
+	struct guard_attempt one = {0}, other = {0};
+
+	cr_expect(guard_begin(&g, &one, "2001:db8::1", "rw"));
+	cr_expect_not(guard_begin(&g, &other, "2001:db8::2", "root"));
+	cr_expect_not(guard_end(&g, &other));
+	cr_expect(guard_begin(&g, &other, "2001:db8:1::1", "rw"));
+	cr_expect(guard_end(&g, &one));
+	cr_expect_not(guard_end(&g, &one), "it has ended");
+	cr_expect(guard_begin(&g, &one, "2001:db8::2", "root"));
+	cr_expect(guard_end(&g, &one));
+	cr_expect(guard_end(&g, &other));
+}
+
+Test(rapi_users, who_knows_a_password_has_many_connections)
+{
+	static struct guard g;
+	struct guard_attempt one = {0}, other = {0};
+
+	guard_right(&g, "a", "rw");
+	cr_expect(guard_is_proven(&g, "a", "rw"));
+	cr_expect(guard_begin(&g, &one, "a", "rw"));
+	cr_expect(guard_begin(&g, &other, "a", "rw"));
+	cr_expect_not(guard_end(&g, &one));
+	cr_expect(guard_begin(&g, &one, "a", "root"));
+	cr_expect_not(guard_begin(&g, &other, "a", "root"), "not his own");
+	cr_expect(guard_begin(&g, &other, "a", "rw"));
+	cr_expect(guard_end(&g, &one));
+	guard_wrong(&g, "a", "rw", S);
+	cr_expect_not(guard_is_proven(&g, "a", "rw"));
+}
+
 Test(rapi_users, the_right_password_and_time_end_it)
 {
 	static struct guard g;
