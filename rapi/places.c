@@ -24,13 +24,14 @@ void places_init(struct places *p, unsigned max)
 
 bool places_take(struct places *p, bool (*gone)(void *arg), void *arg)
 {
-	struct wait w = {.has_place = p->taken < p->max};
+	struct wait w = {0};
 
-	p->taken += w.has_place;
+	if (p->taken < p->max) {
+		p->taken++;
+		return true;
+	}
 	cond_init(&w.given);
-	list_init(&w.link);
-	if (!w.has_place)
-		list_append(&p->waiting, &w.link);
+	list_append(&p->waiting, &w.link);
 	while (!w.has_place && (gone == NULL || !gone(arg)))
 		cond_wait_until(&w.given, clock_mono_us() + LOOK_US);
 	list_remove(&w.link);

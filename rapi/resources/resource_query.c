@@ -312,7 +312,8 @@ static json_t *full_list(struct request *q, struct error *err)
 	return json_null();
 }
 
-/* Names alone are few and short. */
+/* Names alone are few and short.  A plan may ask the allocator, which looks at
+ * all. */
 bool resource_is_long(const struct request *q)
 {
 	const struct route *route = q->route;
@@ -322,6 +323,7 @@ bool resource_is_long(const struct request *q)
 	if (route->run != resource_list)
 		return route->run == resource_history ||
 		       route->run == resource_metrics ||
+		       route->run == resource_job_plan ||
 		       route->run == resource_query ||
 		       route->run == resource_query_filtered;
 	return resource_is_shaped(q) ||

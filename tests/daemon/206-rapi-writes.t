@@ -95,6 +95,8 @@ slow=$out
 is_running() { [ "$(job_status "$slow")" = running ]; }
 until_true 10 is_running
 answers "the plan of a job that runs" 409 GET "/gantry/1/jobs/$slow/plan"
+is "$(curl -sk -o /dev/null -w '%{http_code}' "$api/gantry/1/jobs/$slow/plan")" 401 \
+    "for nobody without a right"
 (curl -skN --max-time 60 -H 'Accept: application/x-ndjson' \
     "$api/gantry/1/jobs/$slow/log?follow=1" >"$VC/followed") &
 until_true 10 test -s "$VC/followed"
