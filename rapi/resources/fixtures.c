@@ -94,7 +94,10 @@ static void run(struct request *q, struct answer *ret)
 
 static void ask(struct fixtures *f, const char *target, struct answer *ret)
 {
-	struct request q = {.target = target, .way = &f->way, .luxi = f->luxi};
+	struct request q = {.target = target,
+			    .way = &f->way,
+			    .luxi = f->luxi,
+			    .may_console = true};
 	auto_free char *path = NULL;
 	struct error err;
 
