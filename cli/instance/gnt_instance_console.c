@@ -80,27 +80,23 @@ static int show(struct cli *cli, const json_t *console, const char *cluster,
 	return CLI_OK;
 }
 
-/* Why there is none; row has console, oper_state, pnode. */
-static int refuse(const char *instance, const json_t *row, struct error *err)
+/* Its node does not answer. */
+static int unknown(struct cli *cli, struct error *err)
 {
-	const json_t *runs = json_array_get(row, 1);
-	const char *node = json_string_value(json_array_get(row, 2));
+	auto_json json_t *rows = cli_call(
+		cli, "QueryInstances",
+		json_make("[[s], [s], b]", cli->args[0], "pnode", 0), err);
 
-	if (json_is_true(runs))
-		return error_set(err, ERR_EXEC, NULL,
-				 "Console information for instance %s is "
-				 "unavailable",
-				 instance);
-	if (json_is_false(runs) || node == NULL)
-		return error_set(err, ERR_EXEC, NULL,
-				 "Instance %s is not running, can't get "
-				 "console",
-				 instance);
-	return error_set(err, ERR_EXEC, NULL,
-			 "Node %s does not answer, so it is not known whether "
-			 "instance %s runs there: try again, or see gnt-node "
-			 "list and gnt-cluster verify",
-			 node, instance);
+	if (rows == NULL)
+		return -1;
+	return error_set(
+		err, ERR_EXEC, NULL,
+		"Node %s does not answer, so it is not known whether "
+		"instance %s runs there: try again, or see gnt-node "
+		"list and gnt-cluster verify",
+		json_string_value(json_array_get(json_array_get(rows, 0), 0))
+			?: "(unknown)",
+		cli->args[0]);
 }
 
 static int console(struct cli *cli, struct error *err)
@@ -109,21 +105,30 @@ static int console(struct cli *cli, struct error *err)
 		cli_call(cli, "QueryConfigValues",
 			 json_make("[[s]]", "cluster_name"), err);
 	auto_json json_t *rows =
-		values == NULL ? NULL
-			       : cli_call(cli, "QueryInstances",
-					  json_make("[[s], [s, s, s], b]",
-						    cli->args[0], "console",
-						    "oper_state", "pnode", 0),
-					  err);
-	const json_t *row;
+		values == NULL
+			? NULL
+			: cli_call(cli, "QueryInstances",
+				   json_make("[[s], [s, s], b]", cli->args[0],
+					     "console", "oper_state", 0),
+				   err);
+	const json_t *row, *runs;
 
 	if (rows == NULL)
 		return -1;
 	row = json_array_get(rows, 0);
+	runs = json_array_get(row, 1);
 	if (json_is_object(json_array_get(row, 0)))
 		return show(cli, json_array_get(row, 0),
 			    json_string_value(json_array_get(values, 0)), err);
-	return refuse(cli->args[0], row, err);
+	if (json_is_null(runs))
+		return unknown(cli, err);
+	return error_set(err, ERR_EXEC, NULL,
+			 json_is_true(runs)
+				 ? "Console information for instance %s is "
+				   "unavailable"
+				 : "Instance %s is not running, can't get "
+				   "console",
+			 cli->args[0]);
 }
 
 const struct cli_command instance_console = {
