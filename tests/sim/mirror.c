@@ -53,7 +53,9 @@ void sim_make_mirrored(struct sim *s, const char *instance,
 
 	for (int i = first; i < first + n; i++) {
 		json_t *disk = sim_mirror(instance, i, a->uuid, b->uuid);
+		auto_free char *place = xprintf("disk/%d", i - first);
 
+		json_set_str(disk, "iv_name", place);
 		put_volumes(s, disk, a->uuid);
 		put_volumes(s, disk, b->uuid);
 		json_array_append(uuids, json_object_get(disk, "uuid"));
