@@ -35,6 +35,10 @@
  * node's kernel. */
 bool vm_wants_xen(const char *hypervisors);
 
+/* Run it; other than status 0 is an error with what it printed.  *ret_output is
+ * that, to be freed; NULL: it is not wanted. */
+int vm_run(const char *const *argv, char **ret_output, struct error *err);
+
 /* Find the image for these options, or build it; its folder, to be freed. */
 char *vm_image(const struct vcluster_options *o, struct error *err);
 

@@ -22,8 +22,7 @@
 #define PROGRAMS_UNIT_KIB 65536
 #define SEED_UNIT (1024 * 1024)
 
-/* Run it; other than status 0 is an error with what it printed. */
-static int run(const char *const *argv, char **ret_output, struct error *err)
+int vm_run(const char *const *argv, char **ret_output, struct error *err)
 {
 	auto_free char *output = NULL;
 	int status = run_output(argv, NULL, &output, err);
@@ -75,7 +74,7 @@ char *vm_image(const struct vcluster_options *o, struct error *err)
 				    vm_wants_xen(o->hypervisor) ? "xen" : NULL,
 				    NULL};
 
-	if (fs_mkdirs(cache, 0755, err) < 0 || run(argv, &output, err) < 0)
+	if (fs_mkdirs(cache, 0755, err) < 0 || vm_run(argv, &output, err) < 0)
 		return NULL;
 	/* The last line; those before it say what is done. */
 	str_split(&lines, output, '\n');
@@ -118,7 +117,7 @@ static int take_program(const char *from, const char *name, const char *bin,
 	if (real == NULL)
 		return 0; /* a link to nothing */
 	if (!fs_exists(to)) {
-		if (run(argv, NULL, err) < 0)
+		if (vm_run(argv, NULL, err) < 0)
 			return -1;
 		if (stat(to, &st) == 0)
 			*size += (uint64_t)st.st_size;
@@ -182,7 +181,7 @@ static int programs_disk(const struct vcluster *v,
 					    "ext4", "-O", "^has_journal", "-d",
 					    stage,  disk, blocks,	  NULL};
 
-		if (run(argv, NULL, err) < 0)
+		if (vm_run(argv, NULL, err) < 0)
 			return -1;
 	}
 	return fs_remove_tree(stage, err);
@@ -273,7 +272,7 @@ static int seed_disk(const struct vcluster *v, const struct vcluster_node *node,
 	    link_allocators(stage, debs, err) < 0 ||
 	    fs_write_atomic(batch, text, strlen(text), 0644, err) < 0 ||
 	    fs_write_atomic(id_file, id, strlen(id), 0444, err) < 0 ||
-	    run(argv, NULL, err) < 0 || round_up(disk, err) < 0)
+	    vm_run(argv, NULL, err) < 0 || round_up(disk, err) < 0)
 		return -1;
 	return fs_remove_tree(stage, err);
 }
@@ -288,7 +287,7 @@ static int root_disk(const char *image, const char *home, struct error *err)
 				    "qcow2",	"-b",	  base, "-F",
 				    "raw",	disk,	  NULL};
 
-	return run(argv, NULL, err);
+	return vm_run(argv, NULL, err);
 }
 
 static int data_disks(const struct vcluster *v, const char *home,
@@ -302,7 +301,7 @@ static int data_disks(const struct vcluster *v, const char *home,
 		const char *const argv[] = {"qemu-img", "create", "-q", "-f",
 					    "qcow2",	disk,	  size, NULL};
 
-		if (run(argv, NULL, err) < 0)
+		if (vm_run(argv, NULL, err) < 0)
 			return -1;
 	}
 	return 0;

@@ -19,7 +19,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/remote/run.h"
 #include "cli/vcluster/hosts.h"
 #include "cli/vcluster/vm.h"
 #include "lib/base/clock.h"
@@ -121,14 +120,9 @@ static int copy_disks(const struct vcluster *v, const char *from,
 		auto_free char *target = xprintf("%s/%s", to, name);
 		const char *const argv[] = {"cp",   "--reflink=auto", "--",
 					    source, target,	      NULL};
-		auto_free char *output = NULL;
-		int status = run_output(argv, NULL, &output, err);
 
-		if (status < 0)
+		if (vm_run(argv, NULL, err) < 0)
 			return -1;
-		if (status != 0)
-			return error_set(err, ERR_SYSTEM, ECODE_ENVIRON,
-					 "Cannot copy %s: %s", source, output);
 	}
 	return 0;
 }
