@@ -164,7 +164,7 @@ Test(reserve, minors_are_free_on_their_node)
 }
 
 /* Nobody else has a turn meanwhile. */
-Test(reserve, a_minor_is_found_among_thousands, .timeout = 10)
+Test(reserve, a_minor_is_found_among_thousands, .timeout = 60)
 {
 	for (int i = 0; i < 2000; i++) {
 		auto_free char *uuid =
