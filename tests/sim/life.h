@@ -14,6 +14,7 @@ struct job_order {
 	size_t node;	  /* delay: where it runs */
 	double duration;  /* delay: how long; else 0 */
 	bool tag;	  /* it sets the tag "order<number>" */
+	char mark[48];	  /* what only its input has, or "" */
 	int64_t since_us; /* when it was submitted, */
 	int64_t told_us;  /* and acknowledged; 0: not yet */
 	char final[16];	  /* the final state that was seen, or "" */
