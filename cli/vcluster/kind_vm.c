@@ -198,6 +198,8 @@ static int exec(const struct vcluster *v, const struct vcluster_node *node,
 	for (size_t i = 0; words[i] != NULL; i++)
 		strv_add(&command, words[i]);
 	line = ssh_quote(&command);
+	if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
+		strv_add(&argv, "-t"); /* it may ask there */
 	strv_add(&argv, line);
 	return become(&argv, err);
 }
