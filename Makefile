@@ -5,7 +5,7 @@
 #   make test     the same set-up, then all tests
 #   make test-compat  only those against Ganeti's own programs
 #   make test-hosts   tests of the daemons with nodes that are hosts of their own
-#   make test-kinds   tests of the daemons with nodes of another kind (KIND=container)
+#   make test-kinds   tests of the daemons with nodes of another kind (KIND=container, vm)
 #   make test-vm  clusters of virtual machines from our packages: three, their life
 #                 and failover; two with Xen
 #   make test-xen the latter alone
@@ -41,7 +41,7 @@ PACKAGES = gcc make meson ninja-build pkg-config ccache \
 PACKAGES_DEB = debhelper dpkg-dev fakeroot lintian
 PACKAGES_TEST = clang lld openssh-server clang-format libclang-rt-14-dev libcriterion-dev python3 curl \
 	qemu-system-x86 busybox-static zsh fish groff-base linux-image-cloud-amd64 cpio gcovr \
-	nftables debootstrap qemu-utils e2fsprogs socat strace lxc wrk ansible-core
+	nftables debootstrap qemu-utils e2fsprogs socat sshfs strace lxc wrk ansible-core
 # Never needed by the product; tests that use it skip without it.
 PACKAGES_PEER = ganeti ganeti-os-noop python3-ganeti-rapi ganeti-testsuite
 

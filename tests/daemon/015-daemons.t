@@ -81,6 +81,9 @@ rm "$data/client.pem"
 "$BIN/gnt-vcluster" exec "$VC" node1 -- gantry-noded --foreground --debug --no-mlock \
     --max-clients=20 --port 1811 --bind "$ip" >"$log" 2>&1 &
 noded=$!
+tell() { # SIGNAL: to the daemon itself, which $! need not be
+    m sh -c 'kill -"$1" "$(cat "$2")"' sh "$1" "$(path_on node1 /var/run/ganeti/ganeti-noded.pid)"
+}
 says() { # PATTERN [TIMES]
     [ "$(grep -c -- "$1" "$log")" -ge "${2-1}" ]
 }
@@ -94,13 +97,13 @@ like "$out" 'Cannot hold the pid file' "leaves the first one alone"
 cp -p "$data/server.pem" "$VC/server.pem"
 chmod u+w "$data/server.pem"
 echo nonsense >"$data/server.pem"
-kill -HUP $noded
+tell HUP
 until_true 20 says 'keeping the old certificate'
 like "$(cat "$log")" 'keeping the old certificate: .*server.pem' \
     "what cannot be read at SIGHUP is not taken"
 cp -p "$VC/server.pem" "$data/server.pem"
-kill -HUP $noded
-kill -TERM $noded
+tell HUP
+tell TERM
 wait $noded
 is "$?" 0 "SIGTERM ends it in order"
 is "$(grep -c 'keeping the old' "$log")" 1 "and a good one was taken"

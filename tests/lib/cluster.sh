@@ -26,6 +26,7 @@ cluster_end() {
         [ -z "${COVERAGE-}${LEAK_REPORTS-}" ] ||
             timeout 60 "$BIN/gnt-vcluster" stop "$VC" >/dev/null 2>&1
         "$BIN/gnt-vcluster" destroy "$VC" >/dev/null 2>&1 || true
+        cluster_unmount
         rm -rf "$VC"
     fi
 }
@@ -45,11 +46,15 @@ guest_node_end() {
 }
 guest_ended() { ! alive "$guest"; }
 
+cluster_create() { # OPTION...
+    "$BIN/gnt-vcluster" create "$VC" ${KIND:+--kind "$KIND"} "$@"
+}
+cluster_unmount() { :; } # see cluster_vm.sh
+
 # cluster_start [OPTION...]: make it in $VC
 cluster_start() {
     VC=$(mktemp -d /tmp/gvc.XXXXXX)
-    [ -z "${KIND-}" ] || set -- --kind "$KIND" "$@"
-    if ! "$BIN/gnt-vcluster" create "$VC" "$@" >"$VC.log" 2>&1; then
+    if ! cluster_create "$@" >"$VC.log" 2>&1; then
         echo "Bail out! the cluster did not start"
         note "$(cat "$VC.log")"
         rm -f "$VC.log"
@@ -115,4 +120,5 @@ alive() {
     [ -n "$state" ] && [ "$state" != Z ] && [ "$state" != X ]
 }
 
+[ "${KIND-}" != vm ] || . "$(dirname "$0")/../lib/cluster_vm.sh"
 [ -z "${ON_HOSTS-}" ] || . "$(dirname "$0")/../lib/cluster_hosts.sh"

@@ -3,9 +3,10 @@
 # cluster.sh, which it includes.  Skips where there can be none: no QEMU, or no
 # image within IMAGE_WAIT_S (root builds one; it is kept in VM_CACHE).
 
-KIND=vm
 IMAGE_WAIT_S=${IMAGE_WAIT_S:-300}
+KIND= # so that nothing of theirs is mounted here
 . "$(dirname "$0")/../lib/cluster.sh"
+KIND=vm
 [ -z "${ON_HOSTS-}" ] || skip_all "it makes hosts itself"
 [ -z "${LEAK_REPORTS-}${COVERAGE-}" ] ||
     skip_all "programs that watch themselves are too slow in emulation"
