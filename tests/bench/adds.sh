@@ -11,6 +11,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d /tmp/gbench.XXXXXX)
 vc=$work/vc
 trap '"$BIN/gnt-vcluster" destroy "$vc" >/dev/null 2>&1 || true; rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM HUP
 
 "$BIN/gnt-vcluster" create "$vc" --nodes "$nodes" >/dev/null
 export GANETI_ROOTDIR="$vc/node1.example.com" GANETI_HOSTNAME=node1.example.com

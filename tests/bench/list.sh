@@ -9,6 +9,7 @@ instances=${2:-10000} nodes=${3:-3}
 work=$(mktemp -d /tmp/gbench.XXXXXX)
 vc=$work/vc
 trap '"$BIN/gnt-vcluster" destroy "$vc" >/dev/null 2>&1 || true; rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM HUP
 
 "$BIN/gnt-vcluster" create "$vc" --nodes "$nodes" >/dev/null
 root=$vc/node1.example.com

@@ -8,6 +8,7 @@ nodes=${2:-20} adds=${3:-50}
 work=$(mktemp -d /tmp/gbench.XXXXXX)
 vc=$work/vc
 trap '"$BIN/gnt-vcluster" destroy "$vc" >/dev/null 2>&1 || true; rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM HUP
 
 "$BIN/gnt-vcluster" create "$vc" --nodes "$nodes" >/dev/null
 for root in "$vc"/node*; do

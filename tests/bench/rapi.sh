@@ -16,6 +16,7 @@ stop_peer() {
     peer=
 }
 trap 'stop_peer; "$BIN/gnt-vcluster" destroy "$vc" >/dev/null 2>&1 || true; rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM HUP
 
 # Theirs has a pid file and logs of its own, and all else of our master's node.
 start_peer() { # PORT

@@ -8,6 +8,7 @@ BIN=$(cd "$1" && pwd)
 work=$(mktemp -d /tmp/gbench.XXXXXX)
 vc=$work/vc
 trap '"$BIN/gnt-vcluster" destroy "$vc" >/dev/null 2>&1 || true; rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM HUP
 
 rss() { # NODE DAEMON
     pid=$(cat "$vc/$1.example.com/var/run/ganeti/ganeti-$2.pid")
