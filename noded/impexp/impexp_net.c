@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The network end: TLS, in which both sides show certificates.
  *
- * It blocks, in a process of its own.  A peer that is not the expected one is
- * sent away, and the wait for the right one continues until the time is over.
+ * It blocks, in a process of its own.  Only who listens hears several at the
+ * same time, until one of them has shown that it is the expected one: whoever
+ * else connects is sent away, and holds up nobody by saying nothing.
  * The data ends with TLS's closing message; a connection that just breaks is an
  * error. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
 #include <linux/sockios.h>
@@ -40,6 +42,7 @@
 #define PEM_MAX (64 * 1024)
 #define PEERS_MAX 4 /* certificates in the file of expected ones */
 #define MAGIC_MAX 128
+#define GUESTS_MAX 16 /* who are heard at the same time */
 
 #define SECOND_US INT64_C(1000000)
 #define MIB_BYTES (INT64_C(1024) * 1024)
@@ -49,6 +52,7 @@ struct net {
 	gnutls_certificate_credentials_t creds;
 	gnutls_session_t session;
 	int fd;
+	int64_t greeted_by_us; /* when the handshake has to be done */
 	struct impexp_pace pace;
 };
 
@@ -199,7 +203,7 @@ static void drop(struct net *net)
 	net->fd = -1;
 }
 
-static int handshake(struct net *net, struct error *err)
+static int begin_handshake(struct net *net, struct error *err)
 {
 	unsigned side = net->spec->import ? GNUTLS_SERVER : GNUTLS_CLIENT;
 	int rc = gnutls_init(&net->session, side);
@@ -216,14 +220,25 @@ static int handshake(struct net *net, struct error *err)
 		gnutls_certificate_server_set_request(net->session,
 						      GNUTLS_CERT_REQUIRE);
 	gnutls_transport_set_int(net->session, net->fd);
-	gnutls_handshake_set_timeout(net->session, TALK_TIMEOUT_S * 1000);
-	talk_timeout(net->fd, TALK_TIMEOUT_S);
+	net->greeted_by_us = clock_mono_us() + TALK_TIMEOUT_S * SECOND_US;
 	watch_peer(net->fd);
-	do {
-		rc = gnutls_handshake(net->session);
-	} while (rc == GNUTLS_E_INTERRUPTED);
-	return rc < 0 ? tls_fail(err, "TLS handshake failed", rc)
-		      : check_peer(net, err);
+	return 0;
+}
+
+/* Go on with it as far as the socket allows.  1: it is done, and the peer is
+ * the expected one; 0: not yet. */
+static int go_on_shaking(struct net *net, struct error *err)
+{
+	int rc = gnutls_handshake(net->session);
+
+	if ((rc == GNUTLS_E_INTERRUPTED || rc == GNUTLS_E_AGAIN) &&
+	    clock_mono_us() < net->greeted_by_us)
+		return 0;
+	if (rc == GNUTLS_E_AGAIN)
+		rc = GNUTLS_E_TIMEDOUT;
+	if (rc < 0)
+		return tls_fail(err, "TLS handshake failed", rc);
+	return check_peer(net, err) < 0 ? -1 : 1;
 }
 
 /* --- bytes --- */
@@ -290,7 +305,12 @@ static int exchange_magic(struct net *net, struct error *err)
 
 static int greet(struct net *net, struct error *err)
 {
-	if (handshake(net, err) < 0 || exchange_magic(net, err) < 0)
+	int rc = begin_handshake(net, err);
+
+	talk_timeout(net->fd, TALK_TIMEOUT_S);
+	while (rc == 0)
+		rc = go_on_shaking(net, err);
+	if (rc < 0 || exchange_magic(net, err) < 0)
 		return -1;
 	talk_timeout(net->fd, 0);
 	return 0;
@@ -310,7 +330,7 @@ static int listen_socket(const struct impexp_spec *spec,
 		return -1;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (bind(fd, (struct sockaddr *)&address, len) < 0 ||
-	    listen(fd, 4) < 0 ||
+	    listen(fd, GUESTS_MAX) < 0 ||
 	    getsockname(fd, (struct sockaddr *)&address, &len) < 0) {
 		sys_fail(err, "Cannot listen");
 		close(fd);
@@ -320,28 +340,113 @@ static int listen_socket(const struct impexp_spec *spec,
 	return fd;
 }
 
+/* Who has connected and not shown yet who it is, the first one first. */
+struct guests {
+	struct net all[GUESTS_MAX];
+	size_t n;
+};
+
+/* Forget one, who may have been sent away or taken over. */
+static void forget(struct guests *g, size_t i)
+{
+	g->n--;
+	memmove(&g->all[i], &g->all[i + 1], (g->n - i) * sizeof(struct net));
+}
+
+static void send_away(struct guests *g, size_t i)
+{
+	drop(&g->all[i]);
+	forget(g, i);
+}
+
+/* Where there are too many, the one goes who has had the most time. */
+static void take_in(struct guests *g, const struct net *as, int listener,
+		    struct error *err)
+{
+	struct net guest = *as;
+
+	guest.fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (guest.fd < 0)
+		return;
+	if (begin_handshake(&guest, err) < 0) {
+		drop(&guest);
+		return;
+	}
+	if (g->n == GUESTS_MAX)
+		send_away(g, 0);
+	g->all[g->n++] = guest;
+}
+
+/* 1: it is the peer; 0: that is not known yet; -1: it is not.  Who has the
+ * certificate is believed to say at once which disk it means. */
+static int hear(struct net *guest, struct error *err)
+{
+	int rc = go_on_shaking(guest, err);
+
+	if (rc <= 0)
+		return rc;
+	fcntl(guest->fd, F_SETFL, 0);
+	talk_timeout(guest->fd, TALK_TIMEOUT_S);
+	if (exchange_magic(guest, err) < 0)
+		return -1;
+	talk_timeout(guest->fd, 0);
+	return 1;
+}
+
+/* Hear all; true: *ret is the peer. */
+static bool hear_all(struct guests *g, struct net *ret, struct error *err)
+{
+	for (size_t i = g->n; i > 0; i--) {
+		int rc = hear(&g->all[i - 1], err);
+
+		if (rc < 0)
+			send_away(g, i - 1);
+		if (rc <= 0)
+			continue;
+		*ret = g->all[i - 1];
+		forget(g, i - 1);
+		return true;
+	}
+	return false;
+}
+
+/* Until somebody connects or speaks, or the first guest's time is over. */
+static bool await_guests(const struct guests *g, int listener,
+			 int64_t deadline_us)
+{
+	struct pollfd fds[GUESTS_MAX + 1] = {
+		{.fd = listener, .events = POLLIN}};
+	int64_t until_us = deadline_us, left_us;
+
+	for (size_t i = 0; i < g->n; i++)
+		fds[i + 1] =
+			(struct pollfd){.fd = g->all[i].fd, .events = POLLIN};
+	if (g->n > 0 && g->all[0].greeted_by_us < until_us)
+		until_us = g->all[0].greeted_by_us;
+	left_us = until_us - clock_mono_us();
+	poll(fds, g->n + 1, left_us > 0 ? (int)(left_us / 1000) + 1 : 0);
+	return fds[0].revents != 0;
+}
+
 static int accept_peer(struct net *net, struct impexp_shared *s,
 		       int64_t deadline_us, struct error *err)
 {
 	auto_close int listener = listen_socket(net->spec, s, err);
-	struct pollfd ready = {.fd = listener, .events = POLLIN};
+	struct guests guests = {0};
+	bool met = false;
 
 	if (listener < 0)
 		return -1;
 	error_set(err, ERR_SYSTEM, NULL, "Nobody connected in %d seconds",
 		  net->spec->connect_timeout_s);
-	for (;;) {
-		int64_t left_ms = (deadline_us - clock_mono_us()) / 1000;
-
-		if (left_ms <= 0)
-			return -1;
-		if (poll(&ready, 1, (int)left_ms) <= 0)
-			continue;
-		net->fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-		if (net->fd >= 0 && greet(net, err) == 0)
-			return 0;
-		drop(net); /* another peer: wait on */
+	while (!met && clock_mono_us() < deadline_us) {
+		if (await_guests(&guests, listener, deadline_us))
+			take_in(&guests, net, listener, err);
+		met = hear_all(&guests, net, err);
 	}
+	while (guests.n > 0)
+		send_away(&guests, 0);
+	return met ? 0 : -1;
 }
 
 static int connect_once(struct net *net, int64_t deadline_us, struct error *err)

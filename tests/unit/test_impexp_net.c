@@ -84,16 +84,22 @@ static void start_receiver(void)
 	await(listens, "it does not listen");
 }
 
-static void connect_peer(void)
+static int connect_to_it(void)
 {
 	struct sockaddr_in at = {
 		.sin_family = AF_INET,
 		.sin_port = htons((uint16_t)shared.port),
 	};
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
 
 	inet_pton(AF_INET, ADDRESS, &at.sin_addr);
-	peer_fd = socket(AF_INET, SOCK_STREAM, 0);
-	cr_assert_eq(connect(peer_fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	cr_assert_eq(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	return fd;
+}
+
+static void connect_peer(void)
+{
+	peer_fd = connect_to_it();
 	gnutls_certificate_allocate_credentials(&creds);
 	cr_assert_eq(gnutls_certificate_set_x509_key_file(creds, cert, cert,
 							  GNUTLS_X509_FMT_PEM),
@@ -106,7 +112,7 @@ static void connect_peer(void)
 	cr_assert_eq(gnutls_protocol_get_version(session), GNUTLS_TLS1_3);
 }
 
-static void setup(void)
+static void prepare(void)
 {
 	signal(SIGPIPE, SIG_IGN);
 	cr_assert_not_null(mkdtemp(folder));
@@ -114,6 +120,11 @@ static void setup(void)
 	cr_assert_eq(tls_make_ca(cert, "cluster.example.com", &err), 0, "%s",
 		     err.text);
 	start_receiver();
+}
+
+static void setup(void)
+{
+	prepare();
 	connect_peer();
 }
 
@@ -203,6 +214,58 @@ Test(impexp_net, a_peer_may_pause_but_not_be_gone)
 		      120);
 	end();
 	cr_assert_eq(its_rc, 0, "%s", its_err.text);
+}
+
+/* --- others connect, too --- */
+
+/* More than the receiver hears at the same time. */
+#define STRANGERS 20
+
+TestSuite(impexp_strangers, .init = prepare, .fini = teardown, .timeout = 60);
+
+static void expect_a_transfer(void)
+{
+	char got[64] = "";
+
+	connect_peer();
+	say("M=" MAGIC "data");
+	end();
+	cr_assert_eq(its_rc, 0, "%s", its_err.text);
+	cr_assert_gt(read(out[0], got, sizeof(got) - 1), 0);
+	cr_assert_str_eq(got, "data");
+}
+
+/* Each may take as long to speak as the receiver waits for its peer. */
+Test(impexp_strangers, who_says_nothing_holds_up_nobody)
+{
+	int silent = connect_to_it();
+
+	expect_a_transfer();
+	close(silent);
+}
+
+Test(impexp_strangers, however_many_there_are)
+{
+	int silent[STRANGERS];
+
+	for (size_t i = 0; i < STRANGERS; i++)
+		silent[i] = connect_to_it();
+	expect_a_transfer();
+	for (size_t i = 0; i < STRANGERS; i++)
+		close(silent[i]);
+}
+
+/* A word that is no TLS, and no end behind it. */
+Test(impexp_strangers, who_speaks_otherwise_is_sent_away)
+{
+	int loud = connect_to_it();
+	char byte;
+
+	cr_assert_eq(write(loud, "GET / HTTP/1.0\r\n\r\n", 18), 18);
+	expect_a_transfer();
+	while (read(loud, &byte, 1) > 0)
+		;
+	close(loud);
 }
 
 /* --- the network end as it sends --- */
