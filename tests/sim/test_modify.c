@@ -389,10 +389,6 @@ Test(modify, volumes_stay_where_mirrors_cannot_be_made)
 	s.nodes[2].fail_on = NULL;
 	cr_expect_eq(s.files.n, files);
 	cr_expect_str_eq(template_of("web1"), "plain");
-	s.nodes[0].fail_on = "blockdev_rename";
-	expect(op_convert("drbd", NODE3), "told to fail");
-	s.nodes[0].fail_on = NULL;
-	cr_expect_eq(s.files.n, files);
 	expect(op_convert("drbd", NODE3), "success");
 }
 
@@ -407,20 +403,83 @@ static char *second_volume(void)
 	return sim_volume(s.nodes[0].uuid, disk);
 }
 
-Test(modify, volumes_have_their_names_again_where_one_is_missing)
+static struct sim_submission cut;
+
+static bool has_made(struct sim *sim, void *arg)
 {
-	auto_free char *lost = NULL;
+	size_t n = *(size_t *)arg;
+
+	for (size_t i = 0; i < sim->calls->n && n > 0; i++)
+		n -= str_starts(sim->calls->items[i], "blockdev_create");
+	return n == 0;
+}
+
+/* Begin to make mirrors, and lose the master at the nth device. */
+static void lose_the_master_at(size_t n)
+{
+	auto_strv struct strv calls = {0};
+
+	json_decref(cut.ops);
+	cut = (struct sim_submission){0};
+	s.calls = &calls;
+	sim_submission_begin(&cut, &s.nodes[0], op_convert("drbd", NODE3));
+	cr_assert(sim_run(&s, 60000, has_made, &n), "%zu", n);
+	s.calls = NULL;
+	sim_crash(&s, n);
+	sim_restart(&s);
+	sim_run(&s, 60000, NULL, NULL);
+}
+
+/* As its administrator does with what is left there. */
+static void drop_volumes(const struct sim_node *n, const char *part)
+{
+	auto_strv struct strv names = {0};
+
+	sim_find_volumes(&s, n->uuid, &names);
+	for (size_t i = 0; i < names.n; i++)
+		if (strstr(names.items[i], part) != NULL)
+			table_remove(&s.files, names.items[i]);
+}
+
+#define N_DEVICES 10 /* that the conversion of two disks makes */
+
+/* Wherever it is lost, the instance has its disks. */
+Test(modify, volumes_are_where_they_were_when_the_master_is_lost)
+{
+	auto_free char *volume = NULL;
+
+	make_mirrored();
+	expect(op_convert("plain", NULL), "success");
+	volume = second_volume();
+	for (size_t n = 1; n <= N_DEVICES; n++) {
+		lose_the_master_at(n);
+		cr_assert_str_eq(template_of("web1"), "plain");
+		cr_assert_not_null(table_get(&s.files, volume), "%zu", n);
+		expect(op_named("OP_INSTANCE_STARTUP", "web1"), "success");
+		expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+		drop_volumes(&s.nodes[0], "_meta");
+		drop_volumes(&s.nodes[2], "");
+	}
+	json_decref(cut.ops);
+}
+
+/* What a job that was cut off left there is told, and stays. */
+Test(modify, a_volume_in_the_way_of_a_mirror_stays)
+{
+	auto_free char *volume = NULL, *in_the_way = NULL;
 	size_t files;
 
 	make_mirrored();
 	expect(op_convert("plain", NULL), "success");
+	volume = second_volume();
+	in_the_way = xprintf("%s%s", s.nodes[2].uuid, strchr(volume, ':'));
+	table_put(&s.files, in_the_way, &s);
 	files = s.files.n;
-	lost = second_volume();
-	table_remove(&s.files, lost);
-	expect(op_convert("drbd", NODE3), "cannot be renamed");
-	table_put(&s.files, lost, &s);
+	expect(op_convert("drbd", NODE3), "has a volume xenvg/");
 	cr_expect_eq(s.files.n, files);
+	table_remove(&s.files, in_the_way);
 	expect(op_convert("drbd", NODE3), "success");
+	cr_expect_not_null(table_get(&s.files, volume), "it keeps its name");
 }
 
 #define N_VOLUMES 6 /* that the conversion makes before the mirrors */
@@ -477,7 +536,7 @@ static void expect_full(json_t *op STEALS)
 	cr_expect_eq(s.files.n, files);
 }
 
-Test(modify, volumes_have_their_names_again_where_nothing_can_be_recorded)
+Test(modify, volumes_are_left_alone_where_nothing_can_be_recorded)
 {
 	make_mirrored();
 	expect(op_convert("plain", NULL), "success");

@@ -351,6 +351,8 @@ static WAITS int plan_disks(struct lu *lu, struct conversion *c,
 			return -1;
 		if (c->live)
 			keep_uuid(json_array_get(c->old, i), disk);
+		else if (is_made_of(c->to, c->from))
+			convert_keep_name(json_array_get(c->old, i), disk);
 		json_array_append_new(c->disks, disk);
 	}
 	return 0;

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Disks on volumes become mirrors, and mirrors become disks on volumes: the
- * volume with the data stays, as a part of a mirror or alone. */
+ * volume with the data stays, as a part of a mirror or alone.
+ *
+ * It also keeps its name.  So until the mirrors are recorded nothing has
+ * happened to the disks that are, and wherever a job is cut off the instance
+ * has them. */
 #include <string.h>
 
 #include "lib/base/array.h"
@@ -52,34 +56,38 @@ static struct rpc_request unmake(const json_t *disk)
 		       : rpc_blockdev_remove(json_ref(disk));
 }
 
-/* A call of an undo: now, or (later not NULL) after the job was killed. */
-static WAITS void undo_call(struct lu *lu, struct aftermath *later,
-			    const char *node, struct rpc_request request,
-			    const char *what)
+/* Undo: now, or (later not NULL) after the job was killed. */
+static WAITS void unmake_one(struct lu *lu, struct aftermath *later,
+			     const char *node, const json_t *disk)
 {
 	auto_json json_t *done = NULL;
 	struct error err;
 
 	if (later != NULL) {
-		aftermath_add(later, node, request);
+		aftermath_add(later, node, unmake(disk));
 		return;
 	}
-	done = lu_call(lu, node, request, &err);
+	done = lu_call(lu, node, unmake(disk), &err);
 	if (done == NULL)
-		lu_warn(lu, "Could not %s on node %s, ignoring: %s", what,
+		lu_warn(lu,
+			"Could not remove a device on node %s, ignoring: %s",
 			lu_node_name(lu, node), err.text);
 }
 
 /* Undo: remove the devices that were made, the last one first. */
-static WAITS void unmake_all(struct lu *lu, struct aftermath *later,
-			     const json_t *made)
+static WAITS void unmake_all(struct lu *lu, const json_t *made)
 {
+	struct aftermath *later =
+		lu->run->killed ? aftermath_create(lu->m) : NULL;
+
 	for (size_t i = json_array_size(made); i > 0; i--) {
 		const json_t *one = json_array_get(made, i - 1);
 
-		undo_call(lu, later, json_string_value(json_array_get(one, 0)),
-			  unmake(json_array_get(one, 1)), "remove a device");
+		unmake_one(lu, later, json_string_value(json_array_get(one, 0)),
+			   json_array_get(one, 1));
 	}
+	if (later != NULL)
+		aftermath_begin(later);
 }
 
 /* --- volumes become mirrors --- */
@@ -89,59 +97,40 @@ static const json_t *part(const json_t *mirror, size_t i)
 	return json_array_get(disk_children(mirror), i);
 }
 
-/* [a volume, the name that it gets]: the old volumes become the data volumes of
- * the mirrors, or (back) plain disks. */
-static json_t *names_of(struct lu *lu, const struct conversion *c, size_t i,
-			bool back)
+void convert_keep_name(const json_t *old, const json_t *mirror)
 {
-	const json_t *old = json_array_get(c->old, i);
-	const json_t *data = part(json_array_get(c->disks, i), 0);
-
-	return json_make("[o, O]",
-			 inst_rpc_disk(lu, c->inst, back ? data : old),
-			 disk_logical_id(back ? old : data));
+	disk_set_logical_id(json_unconst(part(mirror, 0)),
+			    json_ref(disk_logical_id(old)));
 }
 
-/* A master that is lost now leaves the instance with a volume of which the
- * configuration does not know: the job's log does. */
-static void say_names(struct lu *lu, const json_t *pair)
+/* A volume of this name on the other node is a copy of the disk that something
+ * has left there: neither used nor removed, as nobody knows what it is good
+ * for. */
+static WAITS int check_free(struct lu *lu, const struct conversion *c,
+			    struct error *err)
 {
-	const json_t *from = disk_logical_id(json_array_get(pair, 0));
-	const json_t *to = json_array_get(pair, 1);
+	for (size_t i = 0; i < json_array_size(c->disks); i++) {
+		const json_t *data = part(json_array_get(c->disks, i), 0);
+		const json_t *id = disk_logical_id(data);
+		auto_json json_t *found = lu_call(
+			lu, c->secondary,
+			rpc_blockdev_find(inst_rpc_disk(lu, c->inst, data)),
+			err);
 
-	lu_info(lu, "Volume %s/%s becomes %s/%s",
-		json_string_value(json_array_get(from, 0)),
-		json_string_value(json_array_get(from, 1)),
-		json_string_value(json_array_get(to, 0)),
-		json_string_value(json_array_get(to, 1)));
-}
-
-static WAITS int rename_volumes(struct lu *lu, const struct conversion *c,
-				struct error *err)
-{
-	auto_json json_t *pairs = json_array(), *done = NULL;
-
-	for (size_t i = 0; i < json_array_size(c->old); i++) {
-		json_array_append_new(pairs, names_of(lu, c, i, false));
-		say_names(lu, json_array_get(pairs, i));
+		if (found == NULL)
+			return -1;
+		if (json_is_null(found))
+			continue;
+		return error_set(
+			err, ERR_EXEC, ECODE_EXISTS,
+			"Node %s has a volume %s/%s already, left there by an "
+			"earlier job; remove it (lvremove) or choose another "
+			"node",
+			lu_node_name(lu, c->secondary),
+			json_string_value(json_array_get(id, 0)),
+			json_string_value(json_array_get(id, 1)));
 	}
-	done = lu_call(lu, inst_primary_node(c->inst),
-		       rpc_blockdev_rename(json_ref(pairs)), err);
-	return done == NULL ? -1 : 0;
-}
-
-/* A volume that has its old name keeps it.  Each is a call of its own, as a
- * node ends at the first that it cannot rename. */
-static WAITS void rename_back(struct lu *lu, struct aftermath *later,
-			      const struct conversion *c)
-{
-	lu_feedback(lu, "Initializing of DRBD devices failed; renaming back "
-			"original volumes...");
-	for (size_t i = 0; i < json_array_size(c->old); i++)
-		undo_call(lu, later, inst_primary_node(c->inst),
-			  rpc_blockdev_rename(
-				  json_make("[o]", names_of(lu, c, i, true))),
-			  "rename a volume back");
+	return 0;
 }
 
 /* Make the missing volumes: metadata on the primary, both on the secondary. */
@@ -177,35 +166,19 @@ static WAITS int make_mirrors(struct lu *lu, const struct conversion *c,
 	return lu_check_killed(lu, err);
 }
 
-static WAITS void undo(struct lu *lu, const struct conversion *c,
-		       const json_t *made, bool renames)
-{
-	struct aftermath *later =
-		lu->run->killed ? aftermath_create(lu->m) : NULL;
-
-	unmake_all(lu, later, made);
-	if (renames)
-		rename_back(lu, later, c);
-	if (later != NULL)
-		aftermath_begin(later);
-}
-
 WAITS int convert_mirror_volumes(struct lu *lu, const struct conversion *c,
 				 struct error *err)
 {
 	auto_json json_t *made = json_array();
-	bool renames = false;
 
-	if (make_volumes(lu, c, made, err) == 0) {
-		lu_feedback(lu, "Renaming original volumes...");
-		renames = true; /* one that fails has perhaps renamed some */
-		if (rename_volumes(lu, c, err) == 0 &&
-		    make_mirrors(lu, c, made, err) == 0 &&
-		    convert_record(lu, c, err) == 0)
-			return convert_wait(lu, c, err);
-	}
+	if (check_free(lu, c, err) < 0)
+		return -1;
+	if (make_volumes(lu, c, made, err) == 0 &&
+	    make_mirrors(lu, c, made, err) == 0 &&
+	    convert_record(lu, c, err) == 0)
+		return convert_wait(lu, c, err);
 	if (convert_is_undone(lu, c))
-		undo(lu, c, made, renames);
+		unmake_all(lu, made);
 	return -1;
 }
 

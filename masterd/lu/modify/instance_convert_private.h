@@ -41,6 +41,9 @@ WAITS int convert_live(struct lu *lu, const struct conversion *c,
 /* The data of a mirror, as a disk on its own; to be freed. */
 json_t *convert_data_of(const struct conversion *c, const json_t *mirror);
 
+/* The new mirror is one over the volume of the old disk. */
+void convert_keep_name(const json_t *old, const json_t *mirror);
+
 /* Make mirrors of volumes, and volumes of mirrors; on the primary no data is
  * copied. */
 WAITS int convert_mirror_volumes(struct lu *lu, const struct conversion *c,
