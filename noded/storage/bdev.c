@@ -9,6 +9,8 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "lib/base/array.h"
@@ -49,6 +51,17 @@ void bdev_look_done(struct bdev_look *look)
 	free(steal(&look->drbd_show));
 }
 
+/* Two names with the same numbers mean one device. */
+static void add_numbers(const char *file, json_t *status)
+{
+	struct stat st;
+
+	if (stat(file, &st) < 0 || !S_ISBLK(st.st_mode))
+		return;
+	json_set_int(status, "major", major(st.st_rdev));
+	json_set_int(status, "minor", minor(st.st_rdev));
+}
+
 /* Of a class that knows nothing but whether the disk is there. */
 static WAITS json_t *simple_status(const struct paths *p, const json_t *disk,
 				   const struct bdev_class *class,
@@ -56,12 +69,15 @@ static WAITS json_t *simple_status(const struct paths *p, const json_t *disk,
 {
 	auto_free char *file = NULL, *virtual_file = NULL;
 	int rc = class->find(p, disk, &file, err);
+	json_t *status;
 
 	if (rc <= 0)
 		return rc < 0 ? NULL : json_null();
 	virtual_file = paths_virtual(p, file);
-	return json_make("{s:s, s:b, s:i}", "dev_path", virtual_file,
-			 "is_degraded", 0, "ldisk_status", BDEV_OKAY);
+	status = json_make("{s:s, s:b, s:i}", "dev_path", virtual_file,
+			   "is_degraded", 0, "ldisk_status", BDEV_OKAY);
+	add_numbers(file, status);
+	return status;
 }
 
 WAITS json_t *bdev_status(const struct paths *p, const json_t *disk,

@@ -450,17 +450,31 @@ static json_t *do_verify(struct sim_node *n, const json_t *args)
 	return good(answer);
 }
 
+/* [true, its state].  The last letter of the name of a host's device is its
+ * number. */
+static json_t *disk_state(const json_t *disk)
+{
+	const char *path = json_string_value(
+		json_array_get(json_get(disk, "logical_id"), 1));
+	json_t *state =
+		json_make("{s:b, s:i}", "is_degraded", 0, "ldisk_status", 1);
+
+	if (str_eq(json_str(disk, "dev_type", ""), "blockdev")) {
+		json_set_int(state, "major", 8);
+		json_set_int(state, "minor", path[strlen(path) - 1]);
+	}
+	return json_make("[b, o]", 1, state);
+}
+
 static json_t *do_mirror_statuses(struct sim_node *n, const json_t *args)
 {
-	json_t *rows = json_array();
+	json_t *rows = json_array(), *disk;
+	size_t i;
 
-	for (size_t i = 0; i < json_array_size(json_array_get(args, 0)); i++)
-		json_array_append_new(rows,
-				      n->disk_says != NULL
-					      ? json_incref(n->disk_says)
-					      : json_make("[b, {s:b, s:i}]", 1,
-							  "is_degraded", 0,
-							  "ldisk_status", 1));
+	json_array_foreach (json_array_get(args, 0), i, disk)
+		json_array_append_new(rows, n->disk_says != NULL
+						    ? json_incref(n->disk_says)
+						    : disk_state(disk));
 	return good(rows);
 }
 

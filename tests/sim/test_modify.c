@@ -1024,14 +1024,46 @@ static json_t *op_more(const char *device)
 		       json_make("{s:s}", "adopt", device));
 }
 
-Test(modify, a_device_of_the_host_has_one_user)
+static void allow_devices(void)
 {
-	auto_json json_t *disks = NULL;
-
 	expect(json_make("{s:s, s:[s], s:{s:[s]}}", "OP_ID",
 			 "OP_CLUSTER_SET_PARAMS", "enabled_disk_templates",
 			 "blockdev", "ipolicy", "disk-templates", "blockdev"),
 	       "success");
+}
+
+/* In the simulation those with the same last letter are one device. */
+Test(modify, a_device_of_the_host_has_one_user_by_whatever_name)
+{
+	auto_free char *uuid = NULL;
+	json_t *op = op_adopt("web3", DEVICE("b"));
+
+	allow_devices();
+	table_put(&s.files, DEVICE("a"), &s);
+	expect(op_adopt("web1", DEVICE("a")), "success");
+	expect(op_adopt("web2", "/dev/disk/by-path/a"),
+	       "Block device /dev/disk/by-path/a is /dev/disk/by-id/a, which "
+	       "is used by instance web1");
+	expect(op_more("/dev/disk/by-path/a"), "is /dev/disk/by-id/a, which");
+	json_array_append_new(
+		json_object_get(op, "disks"),
+		json_make("{s:s}", "adopt", "/dev/disk/by-path/b"));
+	expect(op, "/dev/disk/by-id/b and /dev/disk/by-path/b are the same "
+		   "block device");
+	expect(op_more(DEVICE("b")), "success");
+	uuid = xstrdup(json_string_value(
+		json_array_get(inst_disks(instance("web1")), 1)));
+	expect(op_disk("detach", json_integer(1), json_object()), "success");
+	expect(op_more("/dev/disk/by-path/b"), uuid);
+	expect(op_attach("web1", "uuid", uuid), "success");
+	expect(op_named("OP_INSTANCE_REMOVE", "web1"), "success");
+}
+
+Test(modify, a_device_of_the_host_has_one_user)
+{
+	auto_json json_t *disks = NULL;
+
+	allow_devices();
 	/* Only disks that nodes make are known to them. */
 	table_put(&s.files, DEVICE("a"), &s);
 	expect(op_adopt("web1", DEVICE("a")), "success");

@@ -14,6 +14,7 @@
 #include "masterd/config/reserve.h"
 #include "masterd/lu/disks/aftermath.h"
 #include "masterd/lu/parts/lu_instance.h"
+#include "masterd/lu/spec/instance_adopt_devices.h"
 
 /* Other block devices belong to the host. */
 #define BLOCKDEV_ROOT "/dev/disk/"
@@ -168,12 +169,8 @@ static WAITS json_t *ask_files(struct lu *lu, const struct inst_spec *s,
 	json_t *sizes;
 
 	for (size_t i = 0; i < files->n; i++)
-		json_array_append_new(
-			disks,
-			json_make("{s:s, s:[s, s], s:{}, s:[], s:i, s:s, s:{}}",
-				  "dev_type", s->template, "logical_id", "loop",
-				  files->items[i], "params", "children", "size",
-				  0, "mode", "rw", "dynamic_params"));
+		json_array_append_new(disks, adopt_device(s->template, "loop",
+							  files->items[i]));
 	told = lu_call(lu, node, rpc_blockdev_getdimensions(json_ref(disks)),
 		       err);
 	if (told == NULL)
@@ -263,7 +260,9 @@ int adopt_find(struct lu *lu, struct inst_spec *s, const char *node,
 	for (size_t i = 0; i < devices.n; i++)
 		if (take_size(s, i, devices.items[i], found, err) < 0)
 			return -1;
-	return 0;
+	return renames(s) ? 0
+			  : adopt_check_devices(lu, s->template, node, &devices,
+						err);
 }
 
 /* From their names to those of new disks, or back: [[disk, logical id], ...] */
