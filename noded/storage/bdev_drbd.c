@@ -330,7 +330,7 @@ static WAITS json_t *drbd_status(const struct paths *p, const json_t *disk,
 	if (rc <= 0)
 		return rc < 0 ? NULL : json_null();
 	local = local_state(&s);
-	degraded = !drbd_status_is(&s, "Connected") ||
+	degraded = !drbd_status_is_connected(&s) ||
 		   !drbd_status_is_synced_here(&s);
 	if (join_child(p, d.data, look, &degraded, &local, err) < 0 ||
 	    join_child(p, d.meta, look, &degraded, &local, err) < 0)

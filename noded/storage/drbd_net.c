@@ -60,8 +60,7 @@ static WAITS int connect_one(const struct paths *p, const json_t *disk,
 /* Both sides have all of it, and hear each other. */
 static bool is_whole(const struct drbd_status *s)
 {
-	return drbd_status_is(s, "Connected") &&
-	       drbd_status_is_synced_here(s) &&
+	return drbd_status_is_connected(s) && drbd_status_is_synced_here(s) &&
 	       str_eq(s->peer_disk, "UpToDate");
 }
 

@@ -13,6 +13,7 @@
 #include "lib/json/json.h"
 
 #define MINOR_MAX 1048575 /* of the kernel */
+#define LEFT_MAX_S 1e9	  /* more is no estimate */
 
 /* --- the version --- */
 
@@ -196,6 +197,7 @@ static void read_peer(const json_t *resource, int64_t volume,
 		const char *sync =
 			json_str(one, "replication-state", "Established");
 		double percent = json_num(one, "percent-in-sync", -1);
+		double left = json_num(one, "estimated-seconds-to-finish", -1);
 
 		if (json_int(one, "volume", 0) != volume)
 			continue;
@@ -206,7 +208,11 @@ static void read_peer(const json_t *resource, int64_t volume,
 		    strcmp(sync, "Off") == 0)
 			continue;
 		copy_word(s->state, sync);
+		if (!drbd_status_is_syncing(s))
+			continue;
 		s->percent = percent >= 0 && percent <= 100 ? percent : -1;
+		s->left_s =
+			left >= 0 && left <= LEFT_MAX_S ? (int64_t)left : -1;
 	}
 }
 
@@ -280,24 +286,37 @@ bool drbd_status_is_diskless(const struct drbd_status *s)
 	return strcmp(s->disk, "Diskless") == 0;
 }
 
+static bool is_one_of(const struct drbd_status *s, const char *const *states,
+		      size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (drbd_status_is(s, states[i]))
+			return true;
+	return false;
+}
+
 bool drbd_status_is_syncing(const struct drbd_status *s)
 {
 	static const char *const states[] = {
 		"WFReportParams", "StartingSyncS", "StartingSyncT",
 		"WFBitMapS",	  "WFBitMapT",	   "WFSyncUUID",
 		"SyncSource",	  "SyncTarget",	   "PausedSyncS",
-		"PausedSyncT",
+		"PausedSyncT",	  "Ahead",	   "Behind",
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(states); i++)
-		if (drbd_status_is(s, states[i]))
-			return true;
-	return false;
+	return is_one_of(s, states, ARRAY_SIZE(states));
+}
+
+bool drbd_status_is_connected(const struct drbd_status *s)
+{
+	static const char *const states[] = {"Connected", "VerifyS", "VerifyT"};
+
+	return is_one_of(s, states, ARRAY_SIZE(states));
 }
 
 bool drbd_status_is_linked(const struct drbd_status *s)
 {
-	return drbd_status_is(s, "Connected") || drbd_status_is_syncing(s);
+	return drbd_status_is_connected(s) || drbd_status_is_syncing(s);
 }
 
 static const char *last_of(const char *text, const char *part)

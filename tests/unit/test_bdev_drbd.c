@@ -18,6 +18,11 @@
 	LINE("3", "SyncTarget", "Secondary/Primary", "Inconsistent/UpToDate")  \
 	"\t[=>..................] sync'ed: 12.5% (57344/65536)K\n"             \
 	"\tfinish: 0:01:05 speed: 880 (880) want: 0 K/sec\n"
+/* The kernel compares both sides, which somebody wanted (verify). */
+#define VERIFIED                                                               \
+	LINE("3", "VerifyS", "Primary/Secondary", "UpToDate/UpToDate")         \
+	"\t[>...................] verified:  4.6% (62532/65536)K\n"            \
+	"\tfinish: 0:00:21 speed: 2,884 (2,884) want: 2,880 K/sec\n"
 #define SHOW(disk, net)                                                        \
 	"resource resource3 {\n    options {\n    }\n" net                     \
 	"    _this_host {\n" disk "    }\n}\n"
@@ -35,6 +40,12 @@
 	"            meta-disk\t\t\t\"/dev/xenvg/" name "_meta\";\n"           \
 	"            disk {\n                size            \t131072s; # "    \
 	"bytes\n            }\n        }\n"
+
+#define LV(name)                                                               \
+	"{\"vg_name\":\"xenvg\", \"lv_name\":\"" name                          \
+	"\", \"lv_attr\":\"-wi-a-----\", \"lv_size\":\"67108864\", "           \
+	"\"vg_extent_size\":\"4194304\"}"
+#define LVS(volumes) "{\"report\":[{\"lv\":[" volumes "]}]}"
 
 static struct test_node node;
 static struct error err;
@@ -57,7 +68,7 @@ static void setup(void)
 	test_node_create(&node);
 	for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
 		standin_make(&node, programs[i]);
-	standin_say(&node, "lvs.out", "{\"report\":[{\"lv\":[]}]}");
+	standin_say(&node, "lvs.out", LVS(""));
 	test_node_write(&node, "/dev/xenvg/a_meta", "", 0600);
 	meta = paths_local(node.root.paths, "/dev/xenvg/a_meta");
 	cr_assert_eq(truncate(meta, 128 * MIB), 0);
@@ -321,11 +332,7 @@ Test(bdev_drbd, ours_is_stopped_and_its_volumes_removed)
 	set_proc(CONNECTED);
 	standin_say(&node, "drbdsetup.show.out",
 		    SHOW(ADDRESS DISK("a"), OWN_NET));
-	standin_say(&node, "lvs.out",
-		    "{\"report\":[{\"lv\":["
-		    "{\"vg_name\":\"xenvg\", \"lv_name\":\"a_data\", "
-		    "\"lv_attr\":\"-wi-a-----\", \"lv_size\":\"67108864\", "
-		    "\"vg_extent_size\":\"4194304\"}]}]}");
+	standin_say(&node, "lvs.out", LVS(LV("a_data")));
 	ok("blockdev_remove", json_make("[o]", mirror()));
 	standin_did(&node, "drbdsetup down resource3\n"
 			   "lvremove -f xenvg/a_data");
@@ -604,6 +611,9 @@ Test(bdev_drbd, states_are_told_apart_with_the_next_command)
 	} cases[] = {
 		{CONNECTED, NULL},
 		{SYNC, "12.5%"},
+		{VERIFIED, NULL},
+		{LINE("3", "Ahead", "Primary/Secondary", "UpToDate/Consistent"),
+		 "in sync in a while (Ahead"},
 		{LINE("3", "StandAlone", "Primary/Unknown",
 		      "UpToDate/DUnknown"),
 		 "gnt-instance activate-disks connects it"},
@@ -632,6 +642,20 @@ Test(bdev_drbd, states_are_told_apart_with_the_next_command)
 	}
 }
 
+Test(bdev_drbd, one_that_is_compared_with_its_peer_is_connected_and_whole)
+{
+	set_proc(VERIFIED);
+	standin_say(&node, "drbdsetup.show.out",
+		    SHOW(ADDRESS DISK("a"), OWN_NET));
+	standin_say(&node, "lvs.out", LVS(LV("a_data") "," LV("a_meta")));
+	expect("drbd_wait_sync", json_make("[[o]]", mirror()), "[true,100.0]");
+	ok("drbd_attach_net", json_make("[[o], b]", mirror(), 0));
+	expect("blockdev_getmirrorstatus", json_make("[[o]]", mirror()),
+	       "[{\"dev_path\":\"/dev/drbd3\",\"major\":147,\"minor\":3,"
+	       "\"sync_percent\":null,\"estimated_time\":null,"
+	       "\"is_degraded\":false,\"ldisk_status\":1}]");
+}
+
 Test(bdev_drbd, a_split_brain_counts_until_the_next_connection)
 {
 	static const char bad[] = "block drbd3: Split-Brain detected but "
@@ -648,7 +672,8 @@ Test(bdev_drbd, a_split_brain_counts_until_the_next_connection)
 }
 
 /* A sample by the documentation of drbdsetup(8) of drbd-utils 9, "status
- * --json"; there is no module of DRBD 9 in Debian to record one from. */
+ * --json", with the members of 9.22; there is no module of DRBD 9 in Debian to
+ * record one from. */
 #define NINE                                                                   \
 	"[{\"name\":\"resource3\", \"node-id\":0, \"role\":\"Primary\", "      \
 	"\"devices\":[{\"volume\":0, \"minor\":3, "                            \
@@ -658,7 +683,10 @@ Test(bdev_drbd, a_split_brain_counts_until_the_next_connection)
 	"\"peer-role\":\"Secondary\", \"peer_devices\":[{\"volume\":0, "       \
 	"\"replication-state\":\"SyncSource\", "                               \
 	"\"peer-disk-state\":\"Inconsistent\", "                               \
-	"\"percent-in-sync\":42.25}]}]}]"
+	"\"resync-suspended\":\"no\", \"out-of-sync\":605552, "                \
+	"\"has-sync-details\":true, \"has-online-verify-details\":false, "     \
+	"\"percent-in-sync\":42.25, \"estimated-seconds-to-finish\":65, "      \
+	"\"db/dt [MiB/s]\":9.1, \"percent-resync-done\":12.50}]}]}]"
 
 static json_t *nine(void)
 {
@@ -679,6 +707,7 @@ Test(bdev_drbd, version_9_tells_the_same_in_json)
 	cr_assert_str_eq(s.role, "Primary");
 	cr_assert_str_eq(s.peer_disk, "Inconsistent");
 	cr_assert_float_eq(s.percent, 42.25, 0.001);
+	cr_assert_eq(s.left_s, 65);
 	cr_assert_eq(drbd_status_find9(value, 4, &s, &err), 0);
 	cr_assert_eq(json_array_size(minors), 1);
 }
