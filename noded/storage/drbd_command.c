@@ -13,6 +13,7 @@
 #include "lib/base/log.h"
 #include "lib/json/json.h"
 #include "noded/storage/bdev_device.h"
+#include "noded/storage/drbd.h"
 #include "noded/storage/drbd_connect.h"
 #include "noded/storage/drbd_dev.h"
 #include "noded/storage/storage_tool.h"
@@ -178,6 +179,44 @@ WAITS int drbd_dev_make_meta(const struct paths *p, const struct drbd_dev *d,
 	return 0;
 }
 
+/* Another device that has this volume below it, or -1. */
+static WAITS int64_t holder_of(const struct paths *p, const struct drbd_dev *d,
+			       const char *data)
+{
+	struct error ignored;
+	auto_json json_t *minors = drbd_minors(p, &ignored);
+	auto_free char *text = storage_tool_read(
+		p, (const char *const[]){"drbdsetup", "show", NULL}, &ignored);
+
+	for (size_t i = 0; i < json_array_size(minors) && text != NULL; i++) {
+		auto_show struct drbd_show show = {0};
+		int64_t minor = json_integer_value(json_array_get(minors, i));
+
+		if (minor != d->minor &&
+		    drbd_show_parse(text, minor, &show, &ignored) == 1 &&
+		    str_eq(show.data, data))
+			return minor;
+	}
+	return -1;
+}
+
+/* What has failed, and who has the volume: a job that was cut off, for example,
+ * leaves a device that no disk of the configuration is. */
+static WAITS int cannot_attach(const struct paths *p, const struct drbd_dev *d,
+			       const char *data, struct error *err)
+{
+	int64_t minor = holder_of(p, d, data);
+	auto_free char *text = xstrdup(err->text);
+
+	if (minor >= 0)
+		error_set(err, ERR_BLOCKDEV, NULL,
+			  "%s; drbd%jd has %s already: if gnt-cluster verify "
+			  "knows no disk of that minor, 'drbdsetup down "
+			  "resource%jd' on this node frees the volume",
+			  text, (intmax_t)minor, data, (intmax_t)minor);
+	return error_wrap(err, "%s: can't attach local disk", d->name);
+}
+
 WAITS int drbd_dev_attach(const struct paths *p, const struct drbd_dev *d,
 			  const json_t *data, const json_t *meta,
 			  struct error *err)
@@ -204,7 +243,7 @@ WAITS int drbd_dev_attach(const struct paths *p, const struct drbd_dev *d,
 	add_words(&argv, json_str(d->params, "disk-custom", ""));
 	if (storage_tool_check(p, log, err) < 0 ||
 	    storage_tool_check_strv(p, &argv, err) < 0)
-		return error_wrap(err, "%s: can't attach local disk", d->name);
+		return cannot_attach(p, d, data_path, err);
 	return drbd_dev_tune(p, d, err);
 }
 

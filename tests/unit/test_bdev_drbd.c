@@ -263,6 +263,24 @@ Test(bdev_drbd, with_volumes_that_are_none_of_drbds_it_has_its_peer)
 				 "drbd-connect ");
 }
 
+/* As a conversion leaves it whose master was lost before it was recorded. */
+Test(bdev_drbd, a_volume_below_another_mirror_is_told_with_that)
+{
+	set_proc(LINE("7", "Connected", "Primary/Secondary",
+		      "UpToDate/UpToDate"));
+	standin_say(&node, "drbdsetup.show.out",
+		    "resource resource7 {\n    _this_host {\n        volume 0 "
+		    "{\n            device\t\t\tminor 7;\n            disk"
+		    "\t\t\t\"/dev/xenvg/a_data\";\n        }\n    }\n}\n");
+	standin_say(&node, "drbdsetup.attach.err",
+		    "/dev/drbd3: Failure: (104) Can not open backing device.");
+	test_node_fails(&node, "blockdev_create",
+			json_make("[o, i, s, b, s, b]", mirror(), 64, "web1", 1,
+				  "info", 0),
+			"(104) Can not open backing device.; drbd7 has "
+			"/dev/xenvg/a_data already");
+}
+
 Test(bdev_drbd, without_a_usable_volume_it_works_with_the_peers)
 {
 	standin_say(&node, "lvchange.err", "  Volume group has a missing PV\n");
