@@ -686,3 +686,31 @@ Test(kill, what_a_dead_master_has_half_made_is_removed_by_uuid)
 	cr_assert_str_eq(sim_wait(&s, id), "success");
 	cr_assert_null(instance(name));
 }
+
+static json_t *op_rename(const char *name, const char *new_name)
+{
+	json_t *op = op_named("OP_INSTANCE_RENAME", name);
+
+	json_set_str(op, "new_name", new_name);
+	json_set_bool(op, "name_check", false);
+	json_set_bool(op, "ip_check", false);
+	return op;
+}
+
+/* The files are in the folder of the name that is recorded. */
+Test(kill, a_renaming_leaves_disks_where_they_are_recorded_at_whatever_moment)
+{
+	json_t *op = op_add("web1", NODE2, true);
+	unsigned killed = 0;
+
+	json_set_bool(op, "start", false);
+	expect(op, "success");
+	s.max_delay_ms = 40;
+	for (int ms = 0; ms < 600; ms += 10) {
+		killed += cut_off(op_rename("web1", "web2"), ms);
+		expect_whole(ms);
+		if (instance("web1") == NULL)
+			expect(op_rename("web2", "web1"), "success");
+	}
+	cr_assert_gt(killed, 5);
+}

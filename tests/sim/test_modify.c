@@ -577,6 +577,24 @@ Test(modify, files_have_their_names_again_where_nothing_can_be_recorded)
 	       "success");
 }
 
+Test(modify, a_folder_has_its_name_again_where_nothing_can_be_recorded)
+{
+	json_t *op = op_named("OP_INSTANCE_RENAME", "web1");
+
+	json_set_str(op, "new_name", "web2");
+	json_set_bool(op, "name_check", false);
+	json_set_bool(op, "ip_check", false);
+	expect(op_add("web1", NODE2, true), "success");
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+	full.from = full.until = "file_storage_dir_rename";
+	full.n_from = 0;
+	full.n_until = 2;
+	expect_full(json_incref(op));
+	expect(op_named("OP_INSTANCE_STARTUP", "web1"), "success");
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+	expect(op, "success");
+}
+
 Test(modify, new_disks_that_cannot_be_recorded_are_removed)
 {
 	make_mirrored();

@@ -10,6 +10,7 @@
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
 #include "masterd/config/reserve.h"
+#include "masterd/lu/disks/aftermath.h"
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/parts/lu_instance.h"
 
@@ -18,6 +19,7 @@ struct rename {
 	const json_t *inst;
 	const char *new_name;	       /* as it is resolved */
 	char *old_folder, *new_folder; /* NULL: its disks have none */
+	bool moved;		       /* or it is not known whether */
 };
 
 static struct rename *rename_of(struct lu *lu)
@@ -155,6 +157,8 @@ static WAITS int move_folder(struct lu *lu, struct error *err)
 	done = lu_call(
 		lu, inst_primary_node(r->inst),
 		rpc_file_storage_dir_rename(r->old_folder, r->new_folder), err);
+	/* That it has not, the node alone says. */
+	r->moved = done != NULL || err->kind != ERR_EXEC;
 	if (done != NULL)
 		return 0;
 	return error_wrap(err,
@@ -279,6 +283,40 @@ static WAITS json_t *rename_exec(struct lu *lu, struct error *err)
 	return json_string(r->new_name);
 }
 
+/* The folder gets its name back, unless the instance has the new one: a change
+ * that could not be written may be in force all the same. */
+static WAITS void rename_undo(struct lu *lu)
+{
+	struct rename *r = rename_of(lu);
+	const json_t *now =
+		config_find(lu->m->config, CONFIG_INSTANCE, inst_name(r->inst));
+	const char *node = inst_primary_node(r->inst);
+	auto_json json_t *done = NULL;
+	struct aftermath *later;
+	struct error err;
+
+	if (!r->moved || now == NULL)
+		return;
+	if (lu->run->killed) {
+		later = aftermath_create(lu->m);
+		aftermath_add(later, node,
+			      rpc_file_storage_dir_rename(r->new_folder,
+							  r->old_folder));
+		aftermath_begin(later);
+		return;
+	}
+	done = lu_call(
+		lu, node,
+		rpc_file_storage_dir_rename(r->new_folder, r->old_folder),
+		&err);
+	if (done == NULL)
+		lu_warn(lu,
+			"The disks are in folder '%s' on node %s, rename it "
+			"back to '%s': %s",
+			r->new_folder, lu_node_name(lu, node), r->old_folder,
+			err.text);
+}
+
 static void rename_done(struct lu *lu)
 {
 	free(rename_of(lu)->old_folder);
@@ -296,5 +334,6 @@ const struct lu_class lu_instance_rename = {
 	.hook_env = rename_env,
 	.hook_nodes = rename_nodes,
 	.exec = rename_exec,
+	.undo = rename_undo,
 	.done = rename_done,
 };
