@@ -714,3 +714,41 @@ Test(kill, a_renaming_leaves_disks_where_they_are_recorded_at_whatever_moment)
 	}
 	cr_assert_gt(killed, 5);
 }
+
+static json_t *op_disk(const char *action, json_t *place STEALS,
+		       const char *uuid)
+{
+	json_t *op = op_named("OP_INSTANCE_SET_PARAMS", "web1");
+
+	json_object_set_new(
+		op, "disks",
+		json_make("[[s, o, {s:s*}]]", action, place, "uuid", uuid));
+	return op;
+}
+
+/* The same of a disk that leaves the instance, and comes back. */
+Test(kill, a_disk_is_attached_or_detached_at_whatever_moment)
+{
+	json_t *op = op_add("web1", NODE2, true);
+	auto_free char *uuid = NULL;
+	unsigned killed = 0;
+
+	json_set_bool(op, "start", false);
+	expect(op, "success");
+	uuid = xstrdup(json_string_value(
+		json_array_get(json_get(instance("web1"), "disks"), 0)));
+	s.max_delay_ms = 40;
+	for (int ms = 0; ms < 600; ms += 10) {
+		killed += cut_off(op_disk("detach", json_integer(0), NULL), ms);
+		expect_whole(ms);
+		if (config_disk_owner(s.master->config, uuid) != NULL)
+			expect(op_disk("detach", json_integer(0), NULL),
+			       "success");
+		killed += cut_off(op_disk("attach", json_integer(0), uuid), ms);
+		expect_whole(ms);
+		if (config_disk_owner(s.master->config, uuid) == NULL)
+			expect(op_disk("attach", json_integer(0), uuid),
+			       "success");
+	}
+	cr_assert_gt(killed, 5);
+}

@@ -10,27 +10,56 @@
 #include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "lib/model/params/params.h"
+#include "masterd/lu/disks/aftermath.h"
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/modify/instance_modify.h"
 #include "masterd/lu/parts/lu_instance.h"
 
 /* --- exec: files --- */
 
-/* Rename a disk's file as its objects say. */
+/* The call that renames a disk's file as its objects say. */
+static struct rpc_request renaming(struct lu *lu, const json_t *from,
+				   const json_t *to)
+{
+	return rpc_blockdev_rename(json_make(
+		"[[o, O]]", inst_rpc_disk(lu, modify_of(lu)->inst, from),
+		disk_logical_id(to)));
+}
+
+/* Undo that: now, or after the job was killed. */
+static WAITS void rename_back(struct lu *lu, const json_t *from,
+			      const json_t *to)
+{
+	const char *node = inst_primary_node(modify_of(lu)->inst);
+	auto_json json_t *done = NULL;
+	struct aftermath *later;
+	struct error err;
+
+	if (json_equal(disk_logical_id(to), disk_logical_id(from)))
+		return;
+	if (lu->run->killed) {
+		later = aftermath_create(lu->m);
+		aftermath_add(later, node, renaming(lu, from, to));
+		aftermath_begin(later);
+		return;
+	}
+	done = lu_call(lu, node, renaming(lu, from, to), &err);
+	if (done == NULL)
+		lu_warn(lu, "Could not take a disk back: %s", err.text);
+}
+
+/* A call that failed may have been done, unless the node says it was not. */
 static WAITS int rename_file(struct lu *lu, const json_t *from,
 			     const json_t *to, struct error *err)
 {
-	const char *node = inst_primary_node(modify_of(lu)->inst);
-	auto_json json_t *carried =
-		inst_rpc_disk(lu, modify_of(lu)->inst, from);
 	auto_json json_t *done = NULL;
-	const json_t *id = disk_logical_id(to);
 
-	if (json_equal(id, disk_logical_id(from)))
+	if (json_equal(disk_logical_id(to), disk_logical_id(from)))
 		return 0;
-	done = lu_call(lu, node,
-		       rpc_blockdev_rename(json_make("[[O, O]]", carried, id)),
-		       err);
+	done = lu_call(lu, inst_primary_node(modify_of(lu)->inst),
+		       renaming(lu, from, to), err);
+	if (done == NULL && err->kind != ERR_EXEC)
+		rename_back(lu, to, from);
 	return done == NULL ? -1 : 0;
 }
 
@@ -55,7 +84,6 @@ static WAITS int bring_in(struct lu *lu, const json_t *disk, struct error *err)
 static WAITS void take_back(struct lu *lu, size_t n)
 {
 	struct modify *m = modify_of(lu);
-	struct error err;
 
 	for (size_t i = 0; i < n; i++) {
 		const json_t *disk = json_array_get(m->disks, i);
@@ -63,9 +91,8 @@ static WAITS void take_back(struct lu *lu, size_t n)
 
 		if (before == NULL)
 			disks_remove_one(lu, m->inst, disk, i);
-		else if (rename_file(lu, disk, before, &err) < 0)
-			lu_warn(lu, "Could not take disk %zu back: %s", i,
-				err.text);
+		else
+			rename_back(lu, disk, before);
 	}
 }
 
@@ -212,7 +239,6 @@ static WAITS void call_back(struct lu *lu, size_t n)
 {
 	struct modify *m = modify_of(lu);
 	auto_json json_t *rows = json_array();
-	struct error err;
 
 	for (size_t k = 0; k < n; k++) {
 		const json_t *one = json_array_get(m->leaving, k);
@@ -221,9 +247,8 @@ static WAITS void call_back(struct lu *lu, size_t n)
 		const json_t *step = step_of(m, one);
 		size_t i = (size_t)json_int(step, "index", 0);
 
-		if (after != NULL && rename_file(lu, after, disk, &err) < 0)
-			lu_warn(lu, "Could not take disk %zu back: %s", i,
-				err.text);
+		if (after != NULL)
+			rename_back(lu, after, disk);
 		if (json_bool(one, "unplugged", false))
 			plug(lu, disk, i, rows);
 	}
