@@ -147,10 +147,22 @@ static json_t *do_wait_sync(struct sim_node *n, const json_t *args)
 	return good(json_make("[b, f]", 1, 100.0));
 }
 
+/* Of a volume, or that with the data of a mirror; others keep theirs inside. */
 static json_t *do_snapshot(struct sim_node *n, const json_t *args)
 {
-	(void)n;
-	return good(json_make("[s, O]", "xenvg", json_array_get(args, 1)));
+	json_t *disk = json_array_get(args, 0);
+	json_t *id = json_make("[s, O]", "xenvg", json_array_get(args, 1));
+	auto_json json_t *snapshot = json_copy(
+		is_mirror(args) ? json_array_get(json_get(disk, "children"), 0)
+				: disk);
+	auto_free char *file = NULL;
+
+	json_object_set(snapshot, "logical_id", id);
+	if (str_eq(json_str(snapshot, "dev_type", ""), "plain"))
+		file = storage_of(n, snapshot);
+	if (file != NULL && table_get(&n->sim->files, file) == NULL)
+		table_put(&n->sim->files, file, n);
+	return good(id);
 }
 
 static json_t *do_drbd_helper(struct sim_node *n, const json_t *args)

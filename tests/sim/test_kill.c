@@ -687,6 +687,23 @@ Test(kill, what_a_dead_master_has_half_made_is_removed_by_uuid)
 	cr_assert_null(instance(name));
 }
 
+/* Snapshots slow down the volumes that they are of. */
+Test(kill, an_export_leaves_no_snapshots_at_whatever_moment)
+{
+	json_t *op = op_with_volumes("plain");
+	unsigned killed = 0;
+
+	enable_volumes();
+	json_set_bool(op, "start", true);
+	expect(op, "success");
+	s.max_delay_ms = 40;
+	for (int ms = 0; ms < 600; ms += 10) {
+		killed += cut_off(op_export("web1"), ms);
+		expect_whole(ms);
+	}
+	cr_assert_gt(killed, 5);
+}
+
 static json_t *op_rename(const char *name, const char *new_name)
 {
 	json_t *op = op_named("OP_INSTANCE_RENAME", name);

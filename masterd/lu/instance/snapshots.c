@@ -38,8 +38,18 @@ static const json_t *volume_of(const json_t *disk)
 		       : disk;
 }
 
-static WAITS json_t *take_one(struct lu *lu, const json_t *disk,
-			      const char *node, struct error *err)
+/* What a call leaves that was made though nobody knows it.  Images have theirs
+ * inside, where the next one takes its place. */
+static bool may_be_there(const json_t *volume, const struct error *err)
+{
+	return err->kind != ERR_EXEC &&
+	       template_is_volume(disk_dev_type(volume));
+}
+
+/* Make one and add it to `taken`, also one that may have been made by a call
+ * that failed. */
+static WAITS int take_one(struct lu *lu, const json_t *disk, const char *node,
+			  json_t *taken, struct error *err)
 {
 	const json_t *volume = volume_of(disk);
 	auto_free char *name = xprintf(
@@ -47,25 +57,30 @@ static WAITS json_t *take_one(struct lu *lu, const json_t *disk,
 		json_string_value(json_array_get(disk_logical_id(volume), 1))
 			?: "");
 	json_t *snapshot = json_copy(json_unconst(volume));
-	auto_json json_t *id = NULL;
+	auto_json json_t *id = NULL, *owned = snapshot;
 
 	json_object_set_new(snapshot, "dynamic_params", json_object());
 	disk_set_size_mib(snapshot, disk_size_mib(disk));
+	disk_set_logical_id(
+		snapshot,
+		json_make("[O, s]", json_array_get(disk_logical_id(volume), 0),
+			  name));
 	id = lu_call(lu, node,
 		     rpc_blockdev_snapshot(json_ref(disk), name,
 					   disk_size_mib(disk)),
 		     err);
 	if (json_array_size(id) == 2 || json_array_size(id) == 3) {
 		disk_set_logical_id(snapshot, json_incref(id));
-		return snapshot;
+		json_array_append(taken, snapshot);
+		return 0;
 	}
-	json_decref(snapshot);
 	if (id != NULL)
 		error_set(err, ERR_EXEC, NULL,
 			  "its answer is no name of a volume");
-	error_wrap(err, "Could not snapshot %s on node %s", disk_iv_name(disk),
-		   lu_node_name(lu, node));
-	return NULL;
+	if (may_be_there(volume, err))
+		json_array_append(taken, snapshot);
+	return error_wrap(err, "Could not snapshot %s on node %s",
+			  disk_iv_name(disk), lu_node_name(lu, node));
 }
 
 WAITS json_t *snapshots_take(struct lu *lu, const json_t *inst,
@@ -75,16 +90,13 @@ WAITS json_t *snapshots_take(struct lu *lu, const json_t *inst,
 	auto_json json_t *taken = json_array();
 
 	for (size_t i = 0; i < json_array_size(disks); i++) {
-		json_t *one;
-
 		lu_feedback(lu, "Creating a snapshot of disk/%zu on node %s", i,
 			    lu_node_name(lu, node));
-		one = take_one(lu, json_array_get(disks, i), node, err);
-		if (one == NULL) {
+		if (take_one(lu, json_array_get(disks, i), node, taken, err) <
+		    0) {
 			snapshots_drop(lu, taken, node);
 			return NULL;
 		}
-		json_array_append_new(taken, one);
 	}
 	return steal(&taken);
 }
@@ -95,19 +107,19 @@ WAITS void snapshots_drop(struct lu *lu, const json_t *snapshots,
 	json_t *snapshot;
 	size_t i;
 
+	if (lu->run->killed) {
+		aftermath_remove_on(lu->m, node, snapshots);
+		return;
+	}
 	json_array_foreach (snapshots, i, snapshot) {
-		struct rpc_request request =
-			rpc_blockdev_remove(json_incref(snapshot));
 		auto_json json_t *done = NULL;
 		struct error err;
 
-		if (lu->run->killed) {
-			aftermath_call(lu->m, node, request);
-			continue;
-		}
 		lu_feedback(lu, "Removing snapshot of disk/%zu on node %s", i,
 			    lu_node_name(lu, node));
-		done = lu_call(lu, node, request, &err);
+		done = lu_call(lu, node,
+			       rpc_blockdev_remove(json_incref(snapshot)),
+			       &err);
 		if (done == NULL)
 			lu_warn(lu,
 				"Could not remove the snapshot of disk/%zu "
