@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gnutls/gnutls.h>
-#include <gnutls/x509.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -23,10 +22,10 @@
 
 #include "lib/base/array.h"
 #include "lib/base/clock.h"
-#include "lib/base/fs.h"
 #include "lib/base/mem.h"
 #include "lib/event/tls.h"
 #include "noded/impexp/impexp.h"
+#include "noded/impexp/impexp_expected.h"
 #include "noded/impexp/impexp_pace.h"
 
 /* The time limit for each read of handshake, magic and closing message. */
@@ -39,8 +38,6 @@
 /* The wait for its end, when it has taken all. */
 #define BYE_TIMEOUT_S 120
 #define RETRY_US 500000
-#define PEM_MAX (64 * 1024)
-#define PEERS_MAX 4 /* certificates in the file of expected ones */
 #define MAGIC_MAX 128
 #define GUESTS_MAX 16 /* who are heard at the same time */
 
@@ -70,44 +67,13 @@ static int sys_fail(struct error *err, const char *what)
 
 /* --- who may be there --- */
 
-static bool is_expected(const gnutls_datum_t *peer, const char *ca_file,
-			struct error *err)
-{
-	size_t len;
-	auto_free char *text = fs_read(ca_file, PEM_MAX, &len, err);
-	gnutls_datum_t pem = {(unsigned char *)text, (unsigned)len};
-	gnutls_x509_crt_t crts[PEERS_MAX];
-	unsigned n = PEERS_MAX;
-	bool found = false;
-
-	if (text == NULL ||
-	    gnutls_x509_crt_list_import(
-		    crts, &n, &pem, GNUTLS_X509_FMT_PEM,
-		    GNUTLS_X509_CRT_LIST_IMPORT_FAIL_IF_EXCEED) < 0)
-		return false;
-	for (unsigned i = 0; i < n; i++) {
-		gnutls_x509_crt_t crt = crts[i];
-		gnutls_datum_t der;
-
-		if (gnutls_x509_crt_export2(crt, GNUTLS_X509_FMT_DER, &der) ==
-		    0) {
-			found = found ||
-				(der.size == peer->size &&
-				 memcmp(der.data, peer->data, der.size) == 0);
-			gnutls_free(der.data);
-		}
-		gnutls_x509_crt_deinit(crt);
-	}
-	return found;
-}
-
 static int check_peer(struct net *net, struct error *err)
 {
 	unsigned n = 0;
 	const gnutls_datum_t *peer =
 		gnutls_certificate_get_peers(net->session, &n);
 
-	if (n > 0 && is_expected(&peer[0], net->spec->ca_file, err))
+	if (n > 0 && impexp_expected_has(net->spec->ca_file, &peer[0], err))
 		return 0;
 	return error_set(err, ERR_SYSTEM, NULL,
 			 "The other side does not show the certificate that "
@@ -324,11 +290,14 @@ static int listen_socket(const struct impexp_spec *spec,
 	struct sockaddr_storage address;
 	socklen_t len;
 	int fd = make_socket(spec, &address, &len, err);
-	int on = 1;
+	int on = 1, off = 0;
 
 	if (fd < 0)
 		return -1;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	/* "::" is both families, whatever the host is used to. */
+	if (address.ss_family == AF_INET6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
 	if (bind(fd, (struct sockaddr *)&address, len) < 0 ||
 	    listen(fd, GUESTS_MAX) < 0 ||
 	    getsockname(fd, (struct sockaddr *)&address, &len) < 0) {

@@ -3,13 +3,17 @@
  * peer. */
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
+#include <fcntl.h>
 #include <gnutls/gnutls.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -69,11 +73,11 @@ static bool is_connected(void)
 	return shared.connected;
 }
 
-static void start_receiver(void)
+static void start_receiver(const char *address)
 {
 	spec = (struct impexp_spec){
 		.import = true,
-		.address = ADDRESS,
+		.address = address,
 		.key_file = cert,
 		.ca_file = cert,
 		.magic = MAGIC,
@@ -112,14 +116,19 @@ static void connect_peer(void)
 	cr_assert_eq(gnutls_protocol_get_version(session), GNUTLS_TLS1_3);
 }
 
-static void prepare(void)
+static void make_certificate(void)
 {
 	signal(SIGPIPE, SIG_IGN);
 	cr_assert_not_null(mkdtemp(folder));
 	cert = xprintf("%s/cert.pem", folder);
 	cr_assert_eq(tls_make_ca(cert, "cluster.example.com", &err), 0, "%s",
 		     err.text);
-	start_receiver();
+}
+
+static void prepare(void)
+{
+	make_certificate();
+	start_receiver(ADDRESS);
 }
 
 static void setup(void)
@@ -266,6 +275,38 @@ Test(impexp_strangers, who_speaks_otherwise_is_sent_away)
 	while (read(loud, &byte, 1) > 0)
 		;
 	close(loud);
+}
+
+/* --- where it listens --- */
+
+static bool set(const char *file, const char *value)
+{
+	auto_close int fd = open(file, O_WRONLY | O_CLOEXEC);
+
+	return fd >= 0 && write(fd, value, strlen(value)) > 0;
+}
+
+/* A network of the test's own, where sockets of IPv6 are for that alone; skips
+ * the test where that is not to be had. */
+static void own_network(void)
+{
+	struct ifreq lo = {.ifr_name = "lo", .ifr_flags = IFF_UP};
+	auto_close int fd = -1;
+
+	if (unshare(CLONE_NEWNET) < 0 ||
+	    !set("/proc/sys/net/ipv6/bindv6only", "1"))
+		cr_skip_test("no network of our own");
+	fd = socket(AF_INET, SOCK_DGRAM, 0);
+	cr_assert_eq(ioctl(fd, SIOCSIFFLAGS, &lo), 0);
+}
+
+Test(impexp_everywhere, hosts_of_both_families_reach_it, .fini = teardown,
+     .timeout = 60)
+{
+	own_network();
+	make_certificate();
+	start_receiver("::");
+	expect_a_transfer();
 }
 
 /* --- the network end as it sends --- */
