@@ -8,6 +8,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
+#include "lib/base/random.h"
 #include "lib/json/json.h"
 #include "noded/scripts/script.h"
 
@@ -71,14 +72,59 @@ static void hook_env(const json_t *values, struct strv *env)
 		script_env(env, "PATH", SCRIPT_PATH);
 }
 
+/* Run what is in a folder, in the order of the names. */
+static WAITS json_t *run_all(const char *folder, const char *subdir,
+			     const struct strv *names, const struct strv *env)
+{
+	int64_t deadline_us = clock_mono_us() + HOOKS_TIMEOUT_US;
+	json_t *results = json_array();
+
+	for (size_t i = 0; i < names->n; i++) {
+		const char *entry = names->items[i];
+		auto_free char *file = xprintf("%s/%s", folder, entry);
+		auto_free char *name = script_text(entry, strlen(entry), false);
+		auto_free char *script = xprintf("%s/%s", subdir, name);
+
+		if (valid_hook_name(name) && fs_is_executable(file))
+			json_array_append_new(
+				results,
+				run_hook(file, script, env, deadline_us));
+		else
+			json_array_append_new(
+				results, hook_result(script, HOOK_SKIPPED, ""));
+	}
+	return results;
+}
+
+/* The same with these variables, in a file if they are too long. */
+static WAITS json_t *run_with(const struct paths *p, const char *folder,
+			      const char *subdir, const struct strv *names,
+			      const json_t *values, struct error *err)
+{
+	auto_strv struct strv env = {0};
+	auto_free char *file = NULL;
+	struct error ignored;
+	json_t *results;
+	bool written;
+	char uuid[37];
+
+	uuid_new(uuid);
+	file = xprintf("%s/hook-env-%s", path(p, PATH_RUN_DIR), uuid);
+	hook_env(values, &env);
+	if (script_fit_env(&env, file, &written, err) < 0)
+		return NULL;
+	results = run_all(folder, subdir, names, &env);
+	if (written)
+		fs_remove(file, &ignored);
+	return results;
+}
+
 json_t *hooks_run_scripts(const struct paths *p, const char *hpath,
 			  const char *phase, const json_t *values,
 			  struct error *err)
 {
-	int64_t deadline_us = clock_mono_us() + HOOKS_TIMEOUT_US;
 	auto_free char *subdir = NULL, *folder = NULL;
-	auto_strv struct strv names = {0}, env = {0};
-	json_t *results;
+	auto_strv struct strv names = {0};
 
 	if (!valid_hook_name(hpath) ||
 	    (strcmp(phase, "pre") != 0 && strcmp(phase, "post") != 0)) {
@@ -87,25 +133,9 @@ json_t *hooks_run_scripts(const struct paths *p, const char *hpath,
 			  phase);
 		return NULL;
 	}
-	results = json_array();
 	subdir = xprintf("%s-%s.d", hpath, phase);
 	folder = xprintf("%s/%s", path(p, PATH_HOOKS_DIR), subdir);
 	if (!fs_is_dir(folder) || fs_list(folder, &names, err) < 0)
-		return results;
-	hook_env(values, &env);
-	for (size_t i = 0; i < names.n; i++) {
-		auto_free char *file = xprintf("%s/%s", folder, names.items[i]);
-		auto_free char *name = script_text(
-			names.items[i], strlen(names.items[i]), false);
-		auto_free char *script = xprintf("%s/%s", subdir, name);
-
-		if (valid_hook_name(name) && fs_is_executable(file))
-			json_array_append_new(
-				results,
-				run_hook(file, script, &env, deadline_us));
-		else
-			json_array_append_new(
-				results, hook_result(script, HOOK_SKIPPED, ""));
-	}
-	return results;
+		return json_array();
+	return run_with(p, folder, subdir, &names, values, err);
 }

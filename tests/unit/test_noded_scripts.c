@@ -60,6 +60,30 @@ Test(noded_scripts, hooks_run_in_byte_order_and_report)
 			       "\"exited with exit code 7\"]]");
 }
 
+/* The tags of an instance may be longer than what a program can be given. */
+Test(noded_scripts, hooks_with_long_values_run_and_find_them_in_a_file)
+{
+	auto_free char *big = xalloc(300001), *text = NULL;
+	auto_json json_t *args = hook_args(), *results = NULL;
+	auto_strv struct strv names = {0};
+	struct error err;
+
+	memset(big, 't', 300000);
+	json_set_str(json_array_get(args, 2), "GANETI_INSTANCE_TAGS", big);
+	test_node_write(&node, HOOKS "tags",
+			"#!/bin/sh\necho \"<$GANETI_INSTANCE_TAGS>\"\n"
+			". \"$OS_ENV_FILE\"\necho ${#GANETI_INSTANCE_TAGS} "
+			"$GANETI_OP_CODE",
+			0755);
+	results = test_node_ok(&node, "hooks_runner", steal(&args));
+	text = json_text(results);
+	cr_assert_str_eq(text, "[[\"instance-add-pre.d/tags\",2,"
+			       "\"<>\\n300000 OP_X\"]]");
+	fs_list(path(node.root.paths, PATH_RUN_DIR), &names, &err);
+	for (size_t i = 0; i < names.n; i++)
+		cr_expect_not(str_starts(names.items[i], "hook-env"));
+}
+
 Test(noded_scripts, no_hooks_is_no_error)
 {
 	auto_json json_t *results =
