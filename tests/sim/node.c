@@ -462,19 +462,27 @@ static json_t *do_verify(struct sim_node *n, const json_t *args)
 	return good(answer);
 }
 
-/* [true, its state].  The last letter of the name of a host's device is its
- * number. */
+/* The number of a device: the last letter of its name.  Volumes have others,
+ * and some names of devices mean those. */
+static void add_number(const char *type, const char *name, json_t *state)
+{
+	bool volume = str_eq(type, "plain") || strstr(name, "dm-name") != NULL;
+
+	if (!volume && !str_eq(type, "blockdev"))
+		return;
+	json_set_int(state, "major", volume ? 253 : 8);
+	json_set_int(state, "minor", name[strlen(name) - 1]);
+}
+
+/* [true, its state] */
 static json_t *disk_state(const json_t *disk)
 {
-	const char *path = json_string_value(
+	const char *name = json_string_value(
 		json_array_get(json_get(disk, "logical_id"), 1));
 	json_t *state =
 		json_make("{s:b, s:i}", "is_degraded", 0, "ldisk_status", 1);
 
-	if (str_eq(json_str(disk, "dev_type", ""), "blockdev")) {
-		json_set_int(state, "major", 8);
-		json_set_int(state, "minor", path[strlen(path) - 1]);
-	}
+	add_number(json_str(disk, "dev_type", ""), name, state);
 	return json_make("[b, o]", 1, state);
 }
 

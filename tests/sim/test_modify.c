@@ -1077,6 +1077,20 @@ Test(modify, a_device_of_the_host_has_one_user_by_whatever_name)
 	expect(op_named("OP_INSTANCE_REMOVE", "web1"), "success");
 }
 
+/* In the simulation it is known by its last letter, too: "web10_data". */
+Test(modify, a_volume_of_an_instance_is_no_device_of_the_host)
+{
+	const char *device = DEVICE("dm-name-xenvg-data");
+
+	make_mirrored();
+	expect(json_make("{s:s, s:[s, s], s:{s:[s, s]}}", "OP_ID",
+			 "OP_CLUSTER_SET_PARAMS", "enabled_disk_templates",
+			 "blockdev", "drbd", "ipolicy", "disk-templates",
+			 "blockdev", "drbd"),
+	       "success");
+	expect(op_adopt("web2", device), "used by instance web1");
+}
+
 Test(modify, a_device_of_the_host_has_one_user)
 {
 	auto_json json_t *disks = NULL;

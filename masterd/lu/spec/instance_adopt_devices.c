@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The node tells the kernel's numbers of its devices, also those of the disks
- * that are recorded.  A number is reserved before these are looked at: what
- * another job adopts at the same time is either reserved or recorded. */
+ * that are recorded: devices of the host, and volumes, which are devices of it
+ * as well.  A number is reserved before these are looked at: what another job
+ * adopts at the same time is either reserved or recorded. */
 #include "masterd/lu/spec/instance_adopt_devices.h"
 
 #include <string.h>
 
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
+#include "lib/model/kinds/template.h"
+#include "lib/model/params/params.h"
 #include "masterd/config/reserve.h"
 #include "masterd/lu/parts/lu_instance.h"
 
@@ -34,22 +37,20 @@ static char *number_of(const json_t *row)
 	return xprintf("%jd:%jd", (intmax_t)major, (intmax_t)minor);
 }
 
-/* The numbers of these devices, "" for each that is not known. */
-static WAITS int ask(struct lu *lu, const char *template, const char *node,
-		     const struct strv *paths, struct strv *ret,
-		     struct error *err)
+/* The numbers of these disks, "" for each that is not known. */
+static WAITS int ask(struct lu *lu, const char *node, const json_t *disks,
+		     struct strv *ret, struct error *err)
 {
-	auto_json json_t *disks = json_array(), *rows = NULL;
+	auto_json json_t *rows = NULL;
 
-	for (size_t i = 0; i < paths->n; i++)
-		json_array_append_new(
-			disks, adopt_device(template, DRIVER, paths->items[i]));
+	if (json_array_size(disks) == 0)
+		return 0;
 	rows = lu_call(lu, node,
 		       rpc_blockdev_getmirrorstatus_multi(json_ref(disks)),
 		       err);
 	if (rows == NULL)
 		return -1;
-	for (size_t i = 0; i < paths->n; i++) {
+	for (size_t i = 0; i < json_array_size(disks); i++) {
 		auto_free char *number = number_of(json_array_get(rows, i));
 
 		strv_add(ret, number != NULL ? number : "");
@@ -93,24 +94,69 @@ static int take_numbers(struct lu *lu, const char *node,
 	return 0;
 }
 
-/* The paths of all disks that are devices, and their UUIDs. */
-static void list_recorded(struct lu *lu, const char *template,
-			  struct strv *ret_paths, struct strv *ret_uuids)
+/* What disks of the configuration have on the node: objects for calls, what
+ * they are called, and the UUIDs of the disks. */
+struct recorded {
+	json_t *disks;
+	struct strv names, uuids;
+};
+
+static void note(struct recorded *r, json_t *device STEALS, const char *name,
+		 const char *uuid)
 {
+	json_array_append_new(r->disks, device);
+	strv_add(&r->names, name);
+	strv_add(&r->uuids, uuid);
+}
+
+/* Volumes have names below /dev/disk, too. */
+static void note_volume(struct lu *lu, struct recorded *r, const json_t *node,
+			const json_t *volume, const char *uuid)
+{
+	struct config *c = lu->m->config;
+	const json_t *id = disk_logical_id(volume);
+	const char *vg = json_string_value(json_array_get(id, 0));
+	const char *lv = json_string_value(json_array_get(id, 1));
+	auto_free char *name = xprintf("volume %s/%s", vg ?: "", lv ?: "");
+	json_t *carried = params_device(
+		config_cluster(c),
+		config_get(c, CONFIG_GROUP, node_group(node)), volume);
+
+	json_object_set_new(carried, "dynamic_params", json_object());
+	note(r, carried, name, uuid);
+}
+
+static void note_disk(struct lu *lu, struct recorded *r, const char *template,
+		      const json_t *node, const json_t *disk, const char *uuid)
+{
+	const char *type = disk_dev_type(disk);
+	const char *path =
+		json_string_value(json_array_get(disk_logical_id(disk), 1));
+	const json_t *children = disk_children(disk);
+
+	if (str_eq(type, template) && path != NULL) {
+		note(r, adopt_device(template, DRIVER, path), path, uuid);
+		return;
+	}
+	if (!json_array_has_str(disk_nodes(disk), node_uuid(node)))
+		return;
+	if (template_is_volume(type))
+		note_volume(lu, r, node, disk, uuid);
+	for (size_t i = 0; i < json_array_size(children); i++)
+		note_volume(lu, r, node, json_array_get(children, i), uuid);
+}
+
+static void list_recorded(struct lu *lu, const char *template,
+			  const char *node_uuid, struct recorded *ret)
+{
+	struct config *c = lu->m->config;
+	const json_t *node = config_get(c, CONFIG_NODE, node_uuid);
 	const char *uuid;
 	json_t *disk;
 
-	json_object_foreach (
-		json_unconst(config_all(lu->m->config, CONFIG_DISK)), uuid,
-		disk) {
-		const char *path = json_string_value(
-			json_array_get(disk_logical_id(disk), 1));
-
-		if (!str_eq(disk_dev_type(disk), template) || path == NULL)
-			continue;
-		strv_add(ret_paths, path);
-		strv_add(ret_uuids, uuid);
-	}
+	json_object_foreach (json_unconst(config_all(c, CONFIG_DISK)), uuid,
+			     disk)
+		note_disk(lu, ret, template, node, disk, uuid);
 }
 
 static int is_used(struct lu *lu, const char *path, const char *other,
@@ -127,25 +173,44 @@ static int is_used(struct lu *lu, const char *path, const char *other,
 			 inst != NULL ? inst_name(inst) : uuid);
 }
 
+static WAITS int compare(struct lu *lu, const char *node,
+			 const struct strv *paths, const struct strv *numbers,
+			 const struct recorded *r, struct error *err)
+{
+	auto_strv struct strv used = {0};
+
+	if (ask(lu, node, r->disks, &used, err) < 0)
+		return -1;
+	for (size_t i = 0; i < paths->n; i++) {
+		size_t k = find(&used, used.n, numbers->items[i]);
+
+		if (*numbers->items[i] != '\0' && k < used.n)
+			return is_used(lu, paths->items[i], r->names.items[k],
+				       r->uuids.items[k], err);
+	}
+	return 0;
+}
+
 WAITS int adopt_check_devices(struct lu *lu, const char *template,
 			      const char *node, const struct strv *paths,
 			      struct error *err)
 {
-	auto_strv struct strv numbers = {0}, others = {0}, uuids = {0},
-			      used = {0};
+	auto_json json_t *disks = json_array();
+	auto_strv struct strv numbers = {0};
+	struct recorded r = {.disks = json_array()};
+	int rc;
 
-	if (ask(lu, template, node, paths, &numbers, err) < 0 ||
-	    take_numbers(lu, node, paths, &numbers, err) < 0)
-		return -1;
-	list_recorded(lu, template, &others, &uuids);
-	if (others.n > 0 && ask(lu, template, node, &others, &used, err) < 0)
-		return -1;
-	for (size_t i = 0; i < paths->n; i++) {
-		size_t k = find(&used, used.n, numbers.items[i]);
-
-		if (*numbers.items[i] != '\0' && k < used.n)
-			return is_used(lu, paths->items[i], others.items[k],
-				       uuids.items[k], err);
-	}
-	return 0;
+	for (size_t i = 0; i < paths->n; i++)
+		json_array_append_new(
+			disks, adopt_device(template, DRIVER, paths->items[i]));
+	rc = ask(lu, node, disks, &numbers, err);
+	if (rc == 0)
+		rc = take_numbers(lu, node, paths, &numbers, err);
+	list_recorded(lu, template, node, &r);
+	if (rc == 0)
+		rc = compare(lu, node, paths, &numbers, &r, err);
+	json_decref(r.disks);
+	strv_done(&r.names);
+	strv_done(&r.uuids);
+	return rc;
 }

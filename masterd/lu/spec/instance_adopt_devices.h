@@ -11,8 +11,8 @@ json_t *adopt_device(const char *template, const char *driver,
 		     const char *path);
 
 /* Fail where two of these paths are the same device by the word of the node, or
- * one is a device that a disk of the configuration, or another job, has under
- * another name.  The device is the job's from then on. */
+ * one is a device that a disk of the configuration, also as a volume, or
+ * another job has under another name.  The device is the job's from then on. */
 WAITS int adopt_check_devices(struct lu *lu, const char *template,
 			      const char *node, const struct strv *paths,
 			      struct error *err);
