@@ -389,6 +389,10 @@ Test(modify, volumes_stay_where_mirrors_cannot_be_made)
 	s.nodes[2].fail_on = NULL;
 	cr_expect_eq(s.files.n, files);
 	cr_expect_str_eq(template_of("web1"), "plain");
+	s.nodes[2].down = true;
+	expect(op_named("OP_INSTANCE_STARTUP", "web1"), "success");
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+	s.nodes[2].down = false;
 	expect(op_convert("drbd", NODE3), "success");
 }
 
@@ -430,8 +434,19 @@ static void lose_the_master_at(size_t n)
 	sim_run(&s, 60000, NULL, NULL);
 }
 
-/* As its administrator does with what is left there. */
-static void drop_volumes(const struct sim_node *n, const char *part)
+static bool has_volumes(const struct sim_node *n, const char *part)
+{
+	auto_strv struct strv names = {0};
+	bool found = false;
+
+	sim_find_volumes(&s, n->uuid, &names);
+	for (size_t i = 0; i < names.n; i++)
+		found |= strstr(names.items[i], part) != NULL;
+	return found;
+}
+
+/* As its administrator does with what verify finds: the names are new. */
+static void drop_orphans(const struct sim_node *n, const char *part)
 {
 	auto_strv struct strv names = {0};
 
@@ -443,7 +458,8 @@ static void drop_volumes(const struct sim_node *n, const char *part)
 
 #define N_DEVICES 10 /* that the conversion of two disks makes */
 
-/* Wherever it is lost, the instance has its disks. */
+/* Wherever it is lost, the instance has its disks, and a repeat takes the place
+ * of what it has left. */
 Test(modify, volumes_are_where_they_were_when_the_master_is_lost)
 {
 	auto_free char *volume = NULL;
@@ -457,13 +473,16 @@ Test(modify, volumes_are_where_they_were_when_the_master_is_lost)
 		cr_assert_not_null(table_get(&s.files, volume), "%zu", n);
 		expect(op_named("OP_INSTANCE_STARTUP", "web1"), "success");
 		expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
-		drop_volumes(&s.nodes[0], "_meta");
-		drop_volumes(&s.nodes[2], "");
+		drop_orphans(&s.nodes[0], "_meta");
+		drop_orphans(&s.nodes[2], "_meta");
+		expect(op_convert("drbd", NODE3), "success");
+		expect(op_convert("plain", NULL), "success");
+		cr_assert_not(has_volumes(&s.nodes[2], ""), "%zu", n);
 	}
 	json_decref(cut.ops);
 }
 
-/* What a job that was cut off left there is told, and stays. */
+/* What no job has noted is somebody's. */
 Test(modify, a_volume_in_the_way_of_a_mirror_stays)
 {
 	auto_free char *volume = NULL, *in_the_way = NULL;

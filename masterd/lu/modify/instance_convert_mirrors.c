@@ -103,13 +103,14 @@ void convert_keep_name(const json_t *old, const json_t *mirror)
 			    json_ref(disk_logical_id(old)));
 }
 
-/* A volume of this name on the other node is a copy of the disk that something
- * has left there: neither used nor removed, as nobody knows what it is good
- * for. */
+/* A volume of this name on the other node is a copy of the disk that nobody has
+ * noted: it may be somebody's.  A plan, whose nodes answer that all disks are
+ * there once some were changed, goes on. */
 static WAITS int check_free(struct lu *lu, const struct conversion *c,
 			    struct error *err)
 {
-	for (size_t i = 0; i < json_array_size(c->disks); i++) {
+	for (size_t i = 0; i < json_array_size(c->disks) && !lu_plans(lu);
+	     i++) {
 		const json_t *data = part(json_array_get(c->disks, i), 0);
 		const json_t *id = disk_logical_id(data);
 		auto_json json_t *found = lu_call(
@@ -123,14 +124,46 @@ static WAITS int check_free(struct lu *lu, const struct conversion *c,
 			continue;
 		return error_set(
 			err, ERR_EXEC, ECODE_EXISTS,
-			"Node %s has a volume %s/%s already, left there by an "
-			"earlier job; remove it (lvremove) or choose another "
+			"Node %s has a volume %s/%s already; if nobody needs "
+			"it, remove it there (lvremove), or choose another "
 			"node",
 			lu_node_name(lu, c->secondary),
 			json_string_value(json_array_get(id, 0)),
 			json_string_value(json_array_get(id, 1)));
 	}
 	return 0;
+}
+
+/* The other node gets volumes with the names of those that the instance has.
+ * That is noted first, as for a move: what a job that is cut off has made there
+ * goes when the next one needs the place, or the instance is removed. */
+static WAITS int note_copies(struct lu *lu, const struct conversion *c,
+			     struct error *err)
+{
+	disks_drop_copies(lu, c->inst);
+	if (check_free(lu, c, err) < 0)
+		return -1;
+	return disks_note_copy(lu, c->inst, c->secondary, err);
+}
+
+/* Undo: what was made there is removed, or was tried to.  The note does not
+ * stay where that failed: an instance with copies is not started while their
+ * node is silent. */
+static WAITS void forget_copies(struct lu *lu, const struct conversion *c)
+{
+	struct config *config = lu->m->config;
+	struct error err;
+
+	for (size_t i = 0; i < json_array_size(c->old); i++) {
+		const json_t *old = json_array_get(c->old, i);
+		json_t *disk = config_edit(
+			config_get(config, CONFIG_DISK, disk_uuid(old)));
+
+		disk_set_nodes(disk, json_ref(disk_nodes(old)));
+		config_put(config, CONFIG_DISK, disk);
+	}
+	if (config_commit(config, &err) < 0)
+		lu_warn(lu, "%s", err.text);
 }
 
 /* Make the missing volumes: metadata on the primary, both on the secondary. */
@@ -171,14 +204,17 @@ WAITS int convert_mirror_volumes(struct lu *lu, const struct conversion *c,
 {
 	auto_json json_t *made = json_array();
 
-	if (check_free(lu, c, err) < 0)
+	if (note_copies(lu, c, err) < 0)
 		return -1;
 	if (make_volumes(lu, c, made, err) == 0 &&
 	    make_mirrors(lu, c, made, err) == 0 &&
 	    convert_record(lu, c, err) == 0)
 		return convert_wait(lu, c, err);
-	if (convert_is_undone(lu, c))
-		unmake_all(lu, made);
+	if (!convert_is_undone(lu, c))
+		return -1;
+	unmake_all(lu, made);
+	if (!lu->run->killed)
+		forget_copies(lu, c);
 	return -1;
 }
 
