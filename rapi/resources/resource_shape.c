@@ -291,15 +291,23 @@ static json_t *page_of(struct request *q, const struct shape *s,
 
 /* --- asking --- */
 
+/* To the master a filter that is nothing but names asks for these objects, and
+ * one that is not there is an error.  In a list it is left out. */
+static json_t *only_condition(const json_t *qfilter)
+{
+	return qfilter == NULL ? json_null()
+			       : json_make("[s, O]", "&", qfilter);
+}
+
 /* Append the rows of this filter (NULL: all). */
 static int ask(struct request *q, const struct shape *s, const json_t *qfilter,
 	       json_t *rows, struct error *err)
 {
-	auto_json json_t *answer = request_call(
-		q, "Query",
-		json_make("[s, O, o]", q->route->kind->what, s->columns,
-			  json_ref(qfilter) ?: json_null()),
-		err);
+	auto_json json_t *answer =
+		request_call(q, "Query",
+			     json_make("[s, O, o]", q->route->kind->what,
+				       s->columns, only_condition(qfilter)),
+			     err);
 
 	if (answer == NULL || check_columns(answer, err) < 0)
 		return -1;

@@ -119,6 +119,9 @@ lists() {
 }
 lists "a filter" '[{"name": "inst2.example.com"}]' \
     '/2/instances?filter=admin_state+==+"down"'
+lists "a name that there is not" '[]' '/2/instances?filter=name+==+"nosuch"'
+lists "one that there is" '[{"name": "inst2.example.com"}]' \
+    '/2/instances?filter=name+==+"inst2.example.com"+or+name+==+"nosuch"'
 lists "fields" '[{"name": "inst1.example.com", "be/memory": 128}, {"name": "inst2.example.com", "be/memory": 128}]' \
     '/2/instances?fields=name,be/memory'
 lists "an order" '[{"name": "node3.example.com"}, {"name": "node2.example.com"}, {"name": "node1.example.com"}]' \
