@@ -49,15 +49,20 @@ json_t *input_node_role(struct request *q, struct error *err)
 	return NULL;
 }
 
-/* Any argument means the old form, in which the mode is one of them. */
+/* In the old form the mode is an argument, and there is no body.  Ganeti takes
+ * each argument for the old form and then drops the body, also where its own
+ * client sends a reason or dry-run beside it. */
 json_t *input_node_migrate(struct request *q, struct error *err)
 {
 	const char *mode = args_get(&q->args, "mode");
+	const bool has_live = args_get(&q->args, "live") != NULL;
 	int64_t live;
 
+	if (mode == NULL && !has_live && q->body != NULL)
+		return json_copy(q->body);
 	if (q->args.names.n == 0)
-		return q->body == NULL ? json_object() : json_copy(q->body);
-	if (args_get(&q->args, "live") == NULL)
+		return json_object();
+	if (!has_live)
 		return json_make("{s:o}", "mode",
 				 mode == NULL ? json_null()
 					      : json_string(mode));

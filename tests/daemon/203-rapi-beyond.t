@@ -67,6 +67,9 @@ is "$(last)" "$before" "and nothing is"
 answers "one of what has forms of its own" 200 POST \
     "/2/nodes/node1.example.com/migrate?plan=1" '{"mode": "live"}'
 like "$out" '"mode": "live"' "with its body"
+answers "and a reason beside it" 200 POST \
+    "/2/nodes/node1.example.com/migrate?plan=1&reason=night" '{"mode": "live"}'
+like "$out" '"mode": "live"' "which keeps the body"
 answers "what is no job has none" 400 POST "/2/filters?plan=1" '{"action": "REJECT"}'
 answers "and does nothing" 200 GET /2/filters
 is "$out" "[]" "at all"
