@@ -138,6 +138,9 @@ const char *config_instance_template(const struct config *c,
 				     const json_t *instance);
 /* Its disk objects, a new array; to be freed. */
 json_t *config_instance_disks(const struct config *c, const json_t *instance);
+/* Whether a NIC of an instance has the address of this network (a UUID). */
+bool config_has_address(const struct config *c, const char *network,
+			const char *ip);
 /* How many nodes are candidates, could be, and should be (pool size bound by
  * those that can). */
 void config_candidate_stats(const struct config *c, size_t *ret_now,

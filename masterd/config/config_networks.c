@@ -6,27 +6,27 @@
 #include "lib/model/config/ippool.h"
 #include "masterd/config/config_private.h"
 
-static bool has_address(const json_t *nics, const json_t *like)
+static bool has_address(const json_t *nics, const char *network, const char *ip)
 {
 	const json_t *nic;
 	size_t i;
 
 	json_array_foreach (nics, i, nic)
-		if (str_eq(nic_ip(nic), nic_ip(like)) &&
-		    str_eq(nic_network(nic), nic_network(like)))
+		if (str_eq(nic_ip(nic), ip) &&
+		    str_eq(nic_network(nic), network))
 			return true;
 	return false;
 }
 
-/* Configurations of older versions may have an address twice. */
-static bool anybody_has(const struct config *c, const json_t *like)
+bool config_has_address(const struct config *c, const char *network,
+			const char *ip)
 {
 	const char *uuid;
 	json_t *inst;
 
 	json_object_foreach (json_unconst(config_all(c, CONFIG_INSTANCE)), uuid,
 			     inst)
-		if (has_address(inst_nics(inst), like))
+		if (has_address(inst_nics(inst), network, ip))
 			return true;
 	return false;
 }
@@ -41,7 +41,9 @@ static void change(struct config *c, const json_t *nic, bool take)
 	json_t *changed;
 	int rc;
 
-	if (network == NULL || ip == NULL || (!take && anybody_has(c, nic)))
+	/* Configurations of older versions may have an address twice. */
+	if (network == NULL || ip == NULL ||
+	    (!take && config_has_address(c, uuid, ip)))
 		return;
 	changed = config_edit(network);
 	rc = take ? ippool_take(changed, ip, false, &ignored)
@@ -63,9 +65,9 @@ void config_networks_follow(struct config *c, const json_t *before,
 	if (old == new)
 		return;
 	json_array_foreach (old, i, nic)
-		if (!has_address(new, nic))
+		if (!has_address(new, nic_network(nic), nic_ip(nic)))
 			change(c, nic, false);
 	json_array_foreach (new, i, nic)
-		if (!has_address(old, nic))
+		if (!has_address(old, nic_network(nic), nic_ip(nic)))
 			change(c, nic, true);
 }

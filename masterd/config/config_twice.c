@@ -59,9 +59,13 @@ static void verify_networks(const struct config *c, struct strv *ret)
 
 		json_to_strv(json_get(all, uuid), &ips);
 		ippool_differences(network, &ips, &leaked, &missing);
-		report(network, "reserves addresses that no NIC has", &leaked,
-		       ret);
-		report(network, "does not reserve addresses that NICs have",
+		report(network,
+		       "reserves addresses that no NIC has (gnt-network "
+		       "modify --remove-reserved-ips frees them)",
+		       &leaked, ret);
+		report(network,
+		       "does not reserve addresses that NICs have (gnt-network "
+		       "modify --add-reserved-ips does)",
 		       &missing, ret);
 	}
 }

@@ -278,6 +278,52 @@ Test(networks, without_the_check_reserved_addresses_can_be_had_once)
 	cr_expect_str_eq(json_str(net(), "reservations", ""), "00001000");
 }
 
+/* What another program, or a hand, has left of the pool of addresses. */
+static void put_reservations(const char *digits)
+{
+	struct config *c = s.master->config;
+	json_t *changed = config_edit(net());
+
+	json_set_str(changed, "reservations", digits);
+	config_put(c, CONFIG_NETWORK, changed);
+}
+
+static bool is_well(void)
+{
+	auto_strv struct strv problems = {0};
+
+	config_verify(s.master->config, &problems);
+	return problems.n == 0;
+}
+
+Test(networks, what_is_reserved_for_nobody_can_be_freed)
+{
+	expect(add("198.51.100.0/29"), "success");
+	expect(connect_op(), "success");
+	expect(add_instance("web1", nic_with("198.51.100.3")), "success");
+	put_reservations("00011000");
+	cr_expect_not(is_well());
+	expect(reserve("remove_reserved_ips", "198.51.100.4"), "success");
+	expect(reserve("remove_reserved_ips", "198.51.100.3"), "success");
+	cr_expect_str_eq(json_str(net(), "reservations", ""), "00010000");
+	cr_expect(is_well());
+	expect(add_instance("web2", nic_with("198.51.100.4")), "success");
+}
+
+Test(networks, what_an_instance_has_can_be_reserved_again)
+{
+	expect(add("198.51.100.0/29"), "success");
+	expect(connect_op(), "success");
+	expect(add_instance("web1", nic_with("198.51.100.3")), "success");
+	put_reservations("00000000");
+	cr_expect_not(is_well());
+	expect(reserve("add_reserved_ips", "198.51.100.3"), "success");
+	cr_expect_str_eq(json_str(net(), "reservations", ""), "00010000");
+	cr_expect(is_well());
+	expect(reserve("remove_reserved_ips", "198.51.100.3"), "success");
+	cr_expect(is_well());
+}
+
 /* As older versions have allowed it. */
 static void give_address_of(const char *from, const char *to)
 {

@@ -739,10 +739,11 @@ static bool is_named(const struct strv *problems, const char *what)
 Test(config, verify_names_what_is_said_in_two_ways)
 {
 	static const char *const wanted[] = {
-		"network net1 reserves addresses that no NIC has: 192.0.2.2, "
+		"network net1 reserves addresses that no NIC has (gnt-network "
+		"modify --remove-reserved-ips frees them): 192.0.2.2, "
 		"192.0.2.3",
-		"network net1 does not reserve addresses that NICs have: "
-		"192.0.2.5",
+		"network net1 does not reserve addresses that NICs have "
+		"(gnt-network modify --add-reserved-ips does): 192.0.2.5",
 		"instance inst5.example.com has wrongly named disks: name of "
 		"disk 0 should be 'disk/0', but is 'disk/7'",
 	};

@@ -320,6 +320,35 @@ static int modify_expand(struct lu *lu, struct error *err)
 	return want_network(lu, op->network_name, err);
 }
 
+/* Whether an instance has it. */
+static bool has_nic(const struct lu *lu, const json_t *network, const char *ip)
+{
+	return config_has_address(lu->m->config, network_uuid(network), ip);
+}
+
+/* Also for the instance that has it, where that was lost. */
+static int reserve(const struct lu *lu, json_t *network, const char *ip,
+		   struct error *err)
+{
+	bool lost = ippool_contains(network, ip) &&
+		    !ippool_is_used(network, ip) && has_nic(lu, network, ip);
+	int rc = ippool_take(network, ip, true, err);
+
+	return lost ? ippool_take(network, ip, false, err) : rc;
+}
+
+/* Also what is still reserved for an instance that does not have it. */
+static int release(const struct lu *lu, json_t *network, const char *ip,
+		   struct error *err)
+{
+	struct error ignored;
+
+	if (!ippool_is_used(network, ip) || has_nic(lu, network, ip))
+		return ippool_give(network, ip, true, err);
+	ippool_give(network, ip, true, &ignored);
+	return ippool_give(network, ip, false, err);
+}
+
 /* As in Ganeti, an address that cannot be reserved or freed is only a
  * warning. */
 static void reserve_more(struct lu *lu, json_t *network, const json_t *ips)
@@ -328,7 +357,7 @@ static void reserve_more(struct lu *lu, json_t *network, const json_t *ips)
 		const char *ip = json_string_value(json_array_get(ips, i));
 		struct error why;
 
-		if (ippool_take(network, ip, true, &why) < 0)
+		if (reserve(lu, network, ip, &why) < 0)
 			lu_warn(lu, "Cannot reserve IP address %s: %s", ip,
 				why.text);
 	}
@@ -345,7 +374,7 @@ static void reserve_less(struct lu *lu, json_t *network, const json_t *ips)
 				"Cannot release IP address %s: it is the "
 				"gateway's",
 				ip);
-		else if (ippool_give(network, ip, true, &why) < 0)
+		else if (release(lu, network, ip, &why) < 0)
 			lu_warn(lu, "Cannot release IP address %s: %s", ip,
 				why.text);
 	}
