@@ -125,6 +125,43 @@ static json_t *verify_disks(int64_t *ret_ms)
 	return result;
 }
 
+static bool warns_of_groups(json_t *op STEALS)
+{
+	uint64_t id = sim_submit(&s, op, NULL);
+	auto_json json_t *log = NULL;
+	auto_free char *text = NULL;
+
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	log = job_field(queue_job(s.master->queue, id), "oplog");
+	text = json_text(log);
+	return strstr(text, "in two different node groups (default and g2)") !=
+	       NULL;
+}
+
+/* Nobody refuses it, and verify calls it an error. */
+Test(mirrors, nodes_of_two_groups_are_warned_of)
+{
+	json_t *op;
+
+	cr_expect_not(warns_of_groups(op_mirrored("web1", NODE3)));
+	expect(json_make("{s:s, s:s}", "OP_ID", "OP_GROUP_ADD", "group_name",
+			 "g2"),
+	       "success");
+	expect(json_make("{s:s, s:s, s:[s], s:b}", "OP_ID",
+			 "OP_GROUP_ASSIGN_NODES", "group_name", "g2", "nodes",
+			 NODE3, "force", 1),
+	       "success");
+	cr_expect(warns_of_groups(op_mirrored("web2", NODE3)));
+	op = op_add("web3", NODE2, true);
+	json_set_str(op, "disk_template", "plain");
+	json_set_bool(op, "start", false);
+	expect(op, "success");
+	op = op_named("OP_INSTANCE_SET_PARAMS", "web3");
+	json_set_str(op, "disk_template", "drbd");
+	json_set_str(op, "remote_node", NODE3);
+	cr_expect(warns_of_groups(op));
+}
+
 /* --- what the report tells --- */
 
 /* The row of its first disk, to be freed. */

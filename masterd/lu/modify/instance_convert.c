@@ -204,9 +204,12 @@ static WAITS int check_room(struct lu *lu,
 		return -1;
 	if (!is_mirrored(op->disk_template) || op->remote_node == NULL)
 		return 0;
-	return check_remote(lu, inst,
-			    node_uuid(lu_node(lu, op->remote_node, err)),
-			    op->disk_template, disks, err);
+	if (check_remote(lu, inst, node_uuid(lu_node(lu, op->remote_node, err)),
+			 op->disk_template, disks, err) < 0)
+		return -1;
+	inst_warn_of_split(lu, inst_primary_node(inst),
+			   node_uuid(lu_node(lu, op->remote_node, err)));
+	return 0;
 }
 
 WAITS int convert_check(struct lu *lu, const struct op_instance_set_params *op,

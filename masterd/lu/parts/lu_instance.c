@@ -392,6 +392,23 @@ int inst_check_node(struct lu *lu, const char *node_uuid, bool for_new,
 	return 0;
 }
 
+void inst_warn_of_split(struct lu *lu, const char *primary,
+			const char *secondary)
+{
+	const struct config *c = lu->m->config;
+	const char *first = node_group(config_get(c, CONFIG_NODE, primary));
+	const char *second = node_group(config_get(c, CONFIG_NODE, secondary));
+
+	if (!str_eq(first, second))
+		lu_warn(lu,
+			"The nodes %s and %s are in two different node groups "
+			"(%s and %s); policy and disk parameters are those of "
+			"the first",
+			lu_node_name(lu, primary), lu_node_name(lu, secondary),
+			config_name(c, CONFIG_GROUP, first),
+			config_name(c, CONFIG_GROUP, second));
+}
+
 /* The state in which a node reports an instance that its user has shut down
  * from inside. */
 #define STATE_SHUTDOWN 1

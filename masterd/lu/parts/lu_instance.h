@@ -53,6 +53,10 @@ void inst_hook_nodes(struct lu *lu, const json_t *inst, struct strv *ret);
  * instances). */
 int inst_check_node(struct lu *lu, const char *node_uuid, bool for_new,
 		    struct error *err);
+/* Warn when the two nodes of a mirrored instance are of different groups, which
+ * verify calls an error, and Ganeti allows. */
+void inst_warn_of_split(struct lu *lu, const char *primary,
+			const char *secondary);
 /* Whether it runs, by the answer of instance_info (NULL: there was none). */
 bool inst_info_runs(const json_t *info);
 /* Whether it runs on its primary (or the node given). */

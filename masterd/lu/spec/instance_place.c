@@ -364,6 +364,8 @@ int instance_place_check_room(struct lu *lu,
 	    check_reserve(lu, op, s, nodes, err) < 0 ||
 	    check_ratios(lu, op, s, nodes, err) < 0)
 		return -1;
+	if (nodes->secondary != NULL)
+		inst_warn_of_split(lu, primary, nodes->secondary);
 	return instance_place_check_capacity(lu, op, s, nodes, err);
 }
 
