@@ -24,7 +24,7 @@
 struct job_log {
 	struct list link; /* in all->all */
 	struct job_logs *all;
-	char *address;
+	char source[HTTPS_SOURCE_MAX]; /* of whom */
 	struct request_way way;
 	struct luxi *luxi;
 	struct https_stream *http; /* NULL: the connection is gone */
@@ -49,7 +49,6 @@ static void free_log(struct job_log *l)
 {
 	l->all->n--;
 	list_remove(&l->link);
-	free(l->address);
 	json_decref(l->known);
 	buf_done(&l->out);
 	free(l);
@@ -221,7 +220,7 @@ static bool has_room(const struct job_log *l)
 	unsigned same = 0;
 
 	list_each (one, &l->all->all, link)
-		same += strcmp(one->address, l->address) == 0;
+		same += strcmp(one->source, l->source) == 0;
 	return same <= JOB_LOG_ADDRESS_MAX && l->all->n <= JOB_LOG_MAX &&
 	       !l->all->stopping;
 }
@@ -264,7 +263,7 @@ int job_log_begin(struct job_logs *logs, struct https_request *http,
 	struct job_log *l = xalloc(sizeof(*l));
 
 	l->all = logs;
-	l->address = xstrdup(address);
+	https_source(address, l->source);
 	list_append(&logs->all, &l->link);
 	l->way = *q->way;
 	l->known = json_null();

@@ -166,9 +166,9 @@ static bool takes(const struct https_server *s, const char *method)
 
 /* Memory for bodies is reserved as long as they come, so one address does not
  * get all of it. */
-static size_t bodies_of(const struct https_server *s, const char *ip)
+static size_t bodies_of(const struct https_server *s, const char *source)
 {
-	const size_t *n = table_get(&s->bodies_by_ip, ip);
+	const size_t *n = table_get(&s->bodies_by_ip, source);
 
 	return n == NULL ? 0 : *n;
 }
@@ -177,13 +177,16 @@ static size_t bodies_of(const struct https_server *s, const char *ip)
 static void reserve(struct https_call *call, size_t len)
 {
 	struct https_server *s = call->instance->server;
-	const char *ip = call->request.peer_ip;
-	size_t n = bodies_of(s, ip) - call->reserved + len;
+	char source[HTTPS_SOURCE_MAX];
+	size_t n;
+
+	https_source(call->request.peer_ip, source);
+	n = bodies_of(s, source) - call->reserved + len;
 
 	s->bodies += len - call->reserved;
 	if (s->config.bodies_per_ip_max != 0 && len != call->reserved)
-		free(n == 0 ? table_remove(&s->bodies_by_ip, ip)
-			    : table_put(&s->bodies_by_ip, ip,
+		free(n == 0 ? table_remove(&s->bodies_by_ip, source)
+			    : table_put(&s->bodies_by_ip, source,
 					xmemdup(&n, sizeof(n))));
 	call->reserved = len;
 }
@@ -216,7 +219,7 @@ static int head_refusal(const struct https_server *s,
 		REFUSE(MHD_HTTP_SERVICE_UNAVAILABLE,
 		       "Too many other requests have long bodies");
 	if (c->bodies_per_ip_max != 0 &&
-	    head->length > c->bodies_per_ip_max - bodies_of(s, peer->ip))
+	    head->length > c->bodies_per_ip_max - bodies_of(s, peer->source))
 		REFUSE(MHD_HTTP_SERVICE_UNAVAILABLE,
 		       "Too many other requests of this address have long "
 		       "bodies");

@@ -34,7 +34,10 @@ struct https_server {
 	struct https_lane lanes[HTTPS_LANES];
 	unsigned busy; /* calls read and not yet answered completely */
 	size_t bodies; /* bytes of the bodies in memory */
-	struct table bodies_by_ip; /* of each address that has some: size_t */
+	struct table bodies_by_ip; /* of each source that has some: size_t */
+	struct table open_by_ip;   /* connections of each source that has some:
+				    * size_t; not counted where certificates
+				    * are asked for */
 	struct list unread;	   /* struct https_unread, the oldest first */
 	size_t unread_bytes;
 	uint64_t accepted;
@@ -90,7 +93,7 @@ struct https_peer {
 	struct https_instance *instance;
 	struct timer limit; /* for its next request */
 	bool checked, verified;
-	char ip[64];
+	char ip[64], source[HTTPS_SOURCE_MAX];
 	char digest[TLS_DIGEST_MAX];
 	char *target;	     /* of its last request, as sent */
 	const char *uri_end; /* end of the target in MHD's memory */
@@ -150,6 +153,9 @@ enum MHD_Result https_on_access(void *arg, struct MHD_Connection *connection,
 /* The request is over, however it ended. */
 void https_on_completed(void *arg, struct MHD_Connection *connection,
 			void **call, enum MHD_RequestTerminationCode code);
+
+/* One connection more, or less, of this source. */
+void https_count_source(struct https_server *s, const char *source, bool more);
 
 /* A new connection: whether there is room for it. */
 enum MHD_Result https_on_accept(void *arg, const struct sockaddr *address,

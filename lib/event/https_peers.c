@@ -10,10 +10,13 @@
  * A certificate of this cluster whose time is over is still good: its digest
  * says whether it is let in.  If it were not, nobody could give the nodes of a
  * cluster new ones once the old have ended. */
+#include <arpa/inet.h>
 #include <assert.h>
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
 #include <inttypes.h>
+#include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <uv.h>
@@ -65,15 +68,65 @@ void https_peer_limit(struct https_peer *peer, unsigned ms)
 	timer_start(&peer->limit, clock_mono_us() + ms * INT64_C(1000));
 }
 
+/* --- sources --- */
+
+#define NETWORK_BYTES 8
+
+void https_source(const char *ip, char ret[HTTPS_SOURCE_MAX])
+{
+	struct in6_addr in;
+
+	snprintf(ret, HTTPS_SOURCE_MAX, "%s", ip);
+	if (inet_pton(AF_INET6, ip, &in) != 1 || IN6_IS_ADDR_V4MAPPED(&in))
+		return;
+	memset(in.s6_addr + NETWORK_BYTES, 0, sizeof(in) - NETWORK_BYTES);
+	inet_ntop(AF_INET6, &in, ret, HTTPS_SOURCE_MAX);
+}
+
+static size_t open_of(const struct https_server *s, const char *source)
+{
+	const size_t *n = table_get(&s->open_by_ip, source);
+
+	return n == NULL ? 0 : *n;
+}
+
+void https_count_source(struct https_server *s, const char *source, bool more)
+{
+	size_t n = open_of(s, source) + (more ? 1 : -1);
+
+	free(n == 0 ? table_remove(&s->open_by_ip, source)
+		    : table_put(&s->open_by_ip, source,
+				xmemdup(&n, sizeof(n))));
+}
+
+enum MHD_Result https_on_accept(void *arg, const struct sockaddr *address,
+				socklen_t len)
+{
+	const struct https_instance *i = arg;
+	const struct https_server *s = i->server;
+	const struct https_server_config *c = &s->config;
+	char ip[HTTPS_SOURCE_MAX] = "", source[HTTPS_SOURCE_MAX];
+
+	(void)len;
+	if (c->streams_max > 0 && s->open - s->streams >= c->connections_max)
+		return MHD_NO;
+	if (c->connections_per_ip_max == 0 || asks_for_certificates(s))
+		return MHD_YES;
+	uv_ip_name(address, ip, sizeof(ip));
+	https_source(ip, source);
+	return open_of(s, source) < c->connections_per_ip_max ? MHD_YES
+							      : MHD_NO;
+}
+
 /* --- strangers --- */
 
-static size_t count(const struct list *peers, const char *ip)
+static size_t count(const struct list *peers, const char *source)
 {
 	const struct https_peer *p;
 	size_t n = 0;
 
 	list_each (p, peers, link)
-		n += ip == NULL || strcmp(p->ip, ip) == 0;
+		n += source == NULL || strcmp(p->source, source) == 0;
 	return n;
 }
 
@@ -85,7 +138,7 @@ static struct https_peer *whose_turn(const struct https_server *s)
 	size_t most = 0;
 
 	list_each (p, &s->strangers, link) {
-		size_t n = count(&s->strangers, p->ip);
+		size_t n = count(&s->strangers, p->source);
 
 		if (n > most) {
 			most = n;
@@ -132,7 +185,7 @@ static void make_known(struct https_peer *peer)
 
 	list_remove(&peer->link);
 	if (count(&s->known, NULL) >= c->connections_max ||
-	    count(&s->known, peer->ip) >= c->connections_per_ip_max) {
+	    count(&s->known, peer->source) >= c->connections_per_ip_max) {
 		log_warning("HTTPS: %s has too many connections", peer->ip);
 		hang_up(peer);
 		return;
@@ -275,7 +328,9 @@ static struct https_peer *peer_create(struct https_instance *i,
 	list_init(&peer->link);
 	if (info != NULL)
 		uv_ip_name(info->client_addr, peer->ip, sizeof(peer->ip));
+	https_source(peer->ip, peer->source);
 	if (!asks_for_certificates(s)) {
+		https_count_source(s, peer->source, true);
 		https_peer_limit(peer, s->config.first_ms);
 		return peer;
 	}
@@ -291,6 +346,8 @@ static void peer_free(struct https_peer *peer)
 	if (peer == NULL)
 		return;
 	https_told_end(peer);
+	if (!asks_for_certificates(peer->instance->server))
+		https_count_source(peer->instance->server, peer->source, false);
 	timer_stop(&peer->limit);
 	list_remove(&peer->link);
 	free(peer->target);

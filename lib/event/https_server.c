@@ -124,7 +124,6 @@ static struct MHD_Daemon *start_mhd(struct https_instance *i, const char *cert,
 		end,
 	};
 	unsigned max = c->connections_max;
-	unsigned max_per_ip = c->connections_per_ip_max;
 	/* A daemon that cannot be started closes its socket. */
 	int copy = fcntl(i->server->listen_fd, F_DUPFD_CLOEXEC, 0);
 	unsigned flags =
@@ -132,18 +131,15 @@ static struct MHD_Daemon *start_mhd(struct https_instance *i, const char *cert,
 
 	if (cert != NULL)
 		flags |= MHD_USE_TLS;
-	/* With certificates https_peers.c counts the connections; MHD must
-	 * not. */
+	/* https_on_accept() counts, and with certificates all of
+	 * https_peers.c. */
 	if (c->streams_max > 0)
-		max += c->streams_max; /* https_on_accept() counts */
-	if (ca != NULL) {
+		max += c->streams_max;
+	if (ca != NULL)
 		max = c->connections_max + HTTPS_STRANGERS_MAX + LEAVING_MAX;
-		max_per_ip = 0;
-	}
 	/* clang-format off */
 	return MHD_start_daemon(
-		flags, 0, c->streams_max > 0 ? https_on_accept : NULL, i,
-		https_on_access, i,
+		flags, 0, https_on_accept, i, https_on_access, i,
 		MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, i,
 		MHD_OPTION_LISTEN_SOCKET, copy,
 		/* https_head.c is stricter, and has words of its own. */
@@ -151,7 +147,6 @@ static struct MHD_Daemon *start_mhd(struct https_instance *i, const char *cert,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, https_head_room(c),
 		MHD_OPTION_CONNECTION_TIMEOUT, c->idle_s,
 		MHD_OPTION_CONNECTION_LIMIT, max,
-		MHD_OPTION_PER_IP_CONNECTION_LIMIT, max_per_ip,
 		MHD_OPTION_URI_LOG_CALLBACK, https_on_uri, i,
 		MHD_OPTION_NOTIFY_CONNECTION, https_on_connection, i,
 		MHD_OPTION_NOTIFY_COMPLETED, https_on_completed, i,
@@ -233,6 +228,7 @@ static void server_free(struct https_server *s)
 	if (s->listen_fd >= 0)
 		close(s->listen_fd);
 	table_done(&s->bodies_by_ip, free);
+	table_done(&s->open_by_ip, free);
 	free(mem_unconst(c->address));
 	free(mem_unconst(c->cert_file));
 	free(mem_unconst(c->key_file));

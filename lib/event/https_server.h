@@ -86,6 +86,12 @@ struct https_refusal {
 	const char *why; /* a literal, a sentence without a full stop */
 };
 
+/* Who is behind an address, for limits: who has one of IPv6 has 2^64 of them,
+ * so only its first half counts; except of those that stand for an address of
+ * IPv4.  What is no address is itself. */
+#define HTTPS_SOURCE_MAX 64
+void https_source(const char *ip, char ret[HTTPS_SOURCE_MAX]);
+
 struct https_server_config {
 	const char *address;   /* numeric IPv4 or IPv6 */
 	int port;	       /* 0: any */
@@ -96,8 +102,8 @@ struct https_server_config {
 	bool reads;	       /* accept GET besides POST and PUT */
 	bool all_methods;      /* the handler decides about the method */
 	size_t body_max;
-	/* Of all that are in memory together, and of those of one address; 0:
-	 * no limit. */
+	/* Of all that are in memory together, and of those of one address (here
+	 * and below: of one https_source()); 0: no limit. */
 	size_t bodies_max, bodies_per_ip_max;
 	/* Bytes of all answers that are not read yet: beyond that the
 	 * connection that has had its answer for the longest time is closed.

@@ -166,15 +166,3 @@ unsigned https_server_streams(const struct https_server *s)
 {
 	return s->streams;
 }
-
-enum MHD_Result https_on_accept(void *arg, const struct sockaddr *address,
-				socklen_t len)
-{
-	const struct https_instance *i = arg;
-	const struct https_server *s = i->server;
-
-	(void)address;
-	(void)len;
-	return s->open - s->streams < s->config.connections_max ? MHD_YES
-								: MHD_NO;
-}

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A table of addresses; the one that was wrong longest ago makes room.  Who has
- * an IPv6 address has 2^64 of them, so only its first half counts; except of
- * those that stand for an address of IPv4. */
+/* A table of addresses, as https_source() has them; the one that was wrong
+ * longest ago makes room. */
 #include "rapi/access/guard.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "lib/base/mem.h"
@@ -15,25 +11,12 @@
 
 #define DOUBLINGS_MAX 10
 
-#define NETWORK_BYTES 8
-
-static void key_of(const char *address, char ret[GUARD_ADDRESS_MAX])
-{
-	struct in6_addr in;
-
-	snprintf(ret, GUARD_ADDRESS_MAX, "%s", address);
-	if (inet_pton(AF_INET6, address, &in) != 1 || IN6_IS_ADDR_V4MAPPED(&in))
-		return;
-	memset(in.s6_addr + NETWORK_BYTES, 0, sizeof(in) - NETWORK_BYTES);
-	inet_ntop(AF_INET6, &in, ret, GUARD_ADDRESS_MAX);
-}
-
 static const struct guard_entry *look_up(const struct guard *g,
 					 const char *from)
 {
-	char address[GUARD_ADDRESS_MAX];
+	char address[HTTPS_SOURCE_MAX];
 
-	key_of(from, address);
+	https_source(from, address);
 	for (size_t i = 0; i < GUARD_ADDRESSES; i++)
 		if (g->entries[i].wrong > 0 &&
 		    strcmp(g->entries[i].address, address) == 0)
@@ -57,10 +40,10 @@ bool guard_trusts(const struct guard *g, const char *address)
 static uint64_t *place_of(const struct guard *g, const char *from,
 			  const char *user, uint64_t *ret_hash)
 {
-	char address[GUARD_ADDRESS_MAX];
+	char address[HTTPS_SOURCE_MAX];
 	auto_free char *both = NULL;
 
-	key_of(from, address);
+	https_source(from, address);
 	both = xprintf("%s %s", address, user);
 	*ret_hash = bytes_hash(both, strlen(both));
 	return mem_unconst(&g->proven[*ret_hash % GUARD_PROVEN]);
@@ -90,7 +73,7 @@ bool guard_begin(struct guard *g, struct guard_attempt *a, const char *address,
 {
 	if (guard_is_proven(g, address, user))
 		return true;
-	key_of(address, a->address);
+	https_source(address, a->address);
 	for (const struct guard_attempt *i = g->attempts; i != NULL;
 	     i = i->next)
 		if (strcmp(i->address, a->address) == 0)
@@ -162,7 +145,7 @@ void guard_wrong(struct guard *g, const char *address, const char *user,
 	if (e == NULL) {
 		e = oldest(g);
 		*e = (struct guard_entry){.next_us = now_us, .user = hash};
-		key_of(address, e->address);
+		https_source(address, e->address);
 	}
 	e->wrong++;
 	e->last_us = now_us;

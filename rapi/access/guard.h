@@ -15,8 +15,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/event/https_server.h"
+
 #define GUARD_ADDRESSES 256
-#define GUARD_ADDRESS_MAX 64
 
 /* The pauses: after the first wrong password, and the longest. */
 #define GUARD_FIRST_MS 100
@@ -33,13 +34,13 @@
 struct guard_attempt {
 	struct guard_attempt *next;
 	bool counts; /* no other one of the address is checked meanwhile */
-	char address[GUARD_ADDRESS_MAX];
+	char address[HTTPS_SOURCE_MAX];
 };
 
 /* Zeroed is ready. */
 struct guard {
 	struct guard_entry {
-		char address[GUARD_ADDRESS_MAX];
+		char address[HTTPS_SOURCE_MAX];
 		unsigned wrong; /* 0: not in use */
 		int64_t last_us, next_us;
 		uint64_t user; /* a hash of the first wrong one's name */

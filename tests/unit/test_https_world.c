@@ -11,6 +11,7 @@
 
 #include "lib/base/mem.h"
 #include "lib/base/str.h"
+#include "lib/event/https_internal.h"
 #include "lib/event/https_server.h"
 #include "lib/event/task.h"
 
@@ -19,6 +20,7 @@
 #define BODY_MAX 1000
 #define BODIES_MAX 1500
 #define BODIES_PER_IP_MAX 1200
+#define PER_IP_MAX 10
 /* An answer that no socket takes, and two of them at the same time. */
 #define LONG ((size_t)16 * 1024 * 1024)
 #define UNREAD_MAX (2 * LONG + LONG / 2)
@@ -74,7 +76,7 @@ static void setup(void)
 		.header_max = HEADER_MAX,
 		.target_max = TARGET_MAX,
 		.connections_max = 20,
-		.connections_per_ip_max = 20,
+		.connections_per_ip_max = PER_IP_MAX,
 		.requests_max = 4,
 		.first_ms = 1000,
 		.body_ms = 1000,
@@ -362,4 +364,71 @@ Test(https_world, who_says_nothing_is_not_told)
 	run(&ask);
 	expect("GET /" TAIL "\r\n", "HTTP/1.1 200 ", NULL);
 	cr_expect_eq(n_told, 0);
+}
+
+/* --- addresses --- */
+
+Test(https_world, one_address_does_not_get_all_connections)
+{
+	struct ask kept[PER_IP_MAX] = {0}, one_more = {.bytes = ""};
+	struct ask other = {.bytes = "GET /" TAIL "\r\n", .elsewhere = true};
+
+	for (size_t i = 0; i < PER_IP_MAX; i++) {
+		kept[i] = (struct ask){.bytes = "", .keep = true};
+		run(&kept[i]);
+	}
+	run(&one_more);
+	cr_expect_eq(server->accepted, PER_IP_MAX);
+	run(&other);
+	cr_expect(str_starts(other.answer, "HTTP/1.1 200 "));
+	for (size_t i = 0; i < PER_IP_MAX; i++)
+		close(kept[i].fd);
+	while (server->open > 0)
+		uv_run(uv_default_loop(), UV_RUN_ONCE);
+	expect("GET /" TAIL "\r\n", "HTTP/1.1 200 ", NULL);
+}
+
+static enum MHD_Result accepts(struct https_server *s, const char *ip)
+{
+	struct https_instance i = {.server = s};
+	struct sockaddr_in6 address = {.sin6_family = AF_INET6};
+	struct sockaddr_in old = {.sin_family = AF_INET};
+
+	if (inet_pton(AF_INET, ip, &old.sin_addr) == 1)
+		return https_on_accept(&i, (const void *)&old, sizeof(old));
+	cr_assert_eq(inet_pton(AF_INET6, ip, &address.sin6_addr), 1);
+	return https_on_accept(&i, (const void *)&address, sizeof(address));
+}
+
+static void comes_from(struct https_server *s, const char *ip)
+{
+	char source[HTTPS_SOURCE_MAX];
+
+	https_source(ip, source);
+	https_count_source(s, source, true);
+}
+
+/* Who has one has 2^64 of them. */
+Test(https_sources, an_address_of_ipv6_is_that_of_its_network)
+{
+	struct https_server s = {
+		.config = {.connections_max = 9, .connections_per_ip_max = 2}};
+	char source[HTTPS_SOURCE_MAX];
+
+	comes_from(&s, "2001:db8::1");
+	cr_expect(accepts(&s, "2001:db8::2"));
+	comes_from(&s, "2001:db8::2");
+	cr_expect_not(accepts(&s, "2001:db8::3"));
+	cr_expect(accepts(&s, "2001:db8:0:1::3"));
+	https_source("2001:db8::9", source);
+	https_count_source(&s, source, false);
+	cr_expect(accepts(&s, "2001:db8::3"));
+	comes_from(&s, "::ffff:192.0.2.1");
+	comes_from(&s, "::ffff:192.0.2.2");
+	cr_expect(accepts(&s, "::ffff:192.0.2.2"));
+	comes_from(&s, "192.0.2.3");
+	comes_from(&s, "192.0.2.3");
+	cr_expect_not(accepts(&s, "192.0.2.3"));
+	cr_expect(accepts(&s, "192.0.2.4"));
+	table_done(&s.open_by_ip, free);
 }
