@@ -26,39 +26,54 @@ static int misfit(const char *key, const char *text, const char *what,
 			 "'%s' (value %s) is not a valid %s", key, text, what);
 }
 
+/* Nothing is false, as in Ganeti: "acpi=". */
+static json_t *truth(const char *key, const char *text, struct error *err)
+{
+	static const struct {
+		const char *word;
+		bool value;
+	} words[] = {{"true", true},
+		     {"yes", true},
+		     {"false", false},
+		     {"no", false},
+		     {"", false}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (strcasecmp(text, words[i].word) == 0)
+			return json_boolean(words[i].value);
+	misfit(key, text, "boolean", err);
+	return NULL;
+}
+
+/* Blanks around it do not count. */
+static json_t *number(const char *key, const char *text, bool whole,
+		      struct error *err)
+{
+	auto_free char *bare = str_trimmed(text);
+	int64_t integer;
+	double real;
+
+	if (whole && str_to_int64(bare, &integer))
+		return json_integer(integer);
+	if (!whole && str_to_double(bare, &real))
+		return json_real(real);
+	misfit(key, text, whole ? "integer" : "float", err);
+	return NULL;
+}
+
 /* The value of key as text when it is a plain word; it may be a boolean
  * already ("no_acpi"). */
 static json_t *typed(const char *key, const json_t *value, const json_t *preset,
 		     struct error *err)
 {
 	const char *text = json_string_value(value);
-	int64_t integer;
-	double real;
 
 	if (text == NULL)
 		return json_deep_copy(value);
-	if (json_is_boolean(preset)) {
-		if (strcasecmp(text, "true") == 0 ||
-		    strcasecmp(text, "yes") == 0)
-			return json_true();
-		if (strcasecmp(text, "false") == 0 ||
-		    strcasecmp(text, "no") == 0)
-			return json_false();
-		misfit(key, text, "boolean", err);
-		return NULL;
-	}
-	if (json_is_integer(preset)) {
-		if (str_to_int64(text, &integer))
-			return json_integer(integer);
-		misfit(key, text, "integer", err);
-		return NULL;
-	}
-	if (json_is_real(preset)) {
-		if (str_to_double(text, &real))
-			return json_real(real);
-		misfit(key, text, "float", err);
-		return NULL;
-	}
+	if (json_is_boolean(preset))
+		return truth(key, text, err);
+	if (json_is_number(preset))
+		return number(key, text, json_is_integer(preset), err);
 	return json_string(text);
 }
 

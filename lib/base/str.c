@@ -303,6 +303,18 @@ bool str_to_double(const char *s, double *ret_value)
 	return true;
 }
 
+char *str_trimmed(const char *s)
+{
+	size_t n;
+
+	while (isspace((unsigned char)*s))
+		s++;
+	n = strlen(s);
+	while (n > 0 && isspace((unsigned char)s[n - 1]))
+		n--;
+	return xstrndup(s, n);
+}
+
 bool str_valid_hostname(const char *s)
 {
 	size_t n = strlen(s);

@@ -24,6 +24,12 @@ succeeds "back-end parameters" change -B minmem=128,vcpus=2
 like "$out" '^Modified instance web1$' "are reported"
 like "$out" ' - be/minmem -> 128$' "one by one"
 is "$(shows be/minmem,be/maxmem,be/vcpus | xargs)" "128 256 2" "and in force"
+succeeds "blanks around a number" change -B "vcpus= 3 "
+is "$(shows be/vcpus)" "3" "do not count"
+fails "but there has to be one" change -B "vcpus= "
+like "$out" "valid integer" "says why"
+succeeds "no value is no" change -B auto_balance=
+is "$(shows be/auto_balance)" "N" "for what is yes or no"
 succeeds "one goes back to the default" change -B vcpus=default
 is "$(shows be/vcpus)" "1" "of the cluster"
 fails "minmem above maxmem" change -B minmem=300

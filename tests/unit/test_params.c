@@ -167,6 +167,11 @@ Test(params, hypervisor_parameters_are_checked)
 		const char *hv, *changes, *want, *word;
 	} rows[] = {
 		{"kvm", "{\"acpi\":\"False\"}", "{\"acpi\":false}", NULL},
+		{"kvm", "{\"acpi\":\"\"}", "{\"acpi\":false}", NULL},
+		{"kvm", "{\"acpi\":\" \"}", NULL, "valid boolean"},
+		{"kvm", "{\"serial_speed\":\" 9600 \"}",
+		 "{\"serial_speed\":9600}", NULL},
+		{"kvm", "{\"serial_speed\":\" \"}", NULL, "valid integer"},
 		{"kvm", "{\"vnc_bind_address\":\"\"}",
 		 "{\"vnc_bind_address\":\"\"}", NULL},
 		{"kvm", "{\"cpu_mask\":\"0-1:2,3\"}",

@@ -115,6 +115,15 @@ Test(str, numbers_are_whole_or_nothing)
 	cr_expect_not(str_to_double("-nan", &d));
 }
 
+Test(str, blanks_at_the_ends_go)
+{
+	auto_free char *some = str_trimmed(" \t a b\n");
+	auto_free char *only = str_trimmed("  ");
+
+	cr_expect_str_eq(some, "a b");
+	cr_expect_str_eq(only, "");
+}
+
 Test(str, bytes_travel_as_digits)
 {
 	static const char bytes[] = {0, 1, '\x7f', (char)0x80, (char)0xff};

@@ -97,7 +97,7 @@ static json_t *size_value(const struct param *param, const json_t *value,
 	return json_integer(mib);
 }
 
-/* --- the other types --- */
+/* --- the other types; blanks around numbers do not count --- */
 
 static json_t *bool_value(const struct param *param, const json_t *value,
 			  struct error *err)
@@ -118,6 +118,7 @@ static json_t *bool_value(const struct param *param, const json_t *value,
 static json_t *int_value(const struct param *param, const json_t *value,
 			 struct error *err)
 {
+	auto_free char *text = str_trimmed(json_string_value(value) ?: "");
 	int64_t number;
 
 	if (json_is_integer(value))
@@ -125,8 +126,7 @@ static json_t *int_value(const struct param *param, const json_t *value,
 	if (json_is_real(value) && fabs(json_real_value(value)) < 9e15 &&
 	    trunc(json_real_value(value)) == json_real_value(value))
 		return json_integer((int64_t)json_real_value(value));
-	if (json_is_string(value) &&
-	    str_to_int64(json_string_value(value), &number))
+	if (str_to_int64(text, &number))
 		return json_integer(number);
 	return misfit(param, value, "integer", err);
 }
@@ -134,12 +134,12 @@ static json_t *int_value(const struct param *param, const json_t *value,
 static json_t *float_value(const struct param *param, const json_t *value,
 			   struct error *err)
 {
+	auto_free char *text = str_trimmed(json_string_value(value) ?: "");
 	double number;
 
 	if (json_is_number(value))
 		return params_number(json_number_value(value));
-	if (json_is_string(value) &&
-	    str_to_double(json_string_value(value), &number))
+	if (str_to_double(text, &number))
 		return params_number(number);
 	return misfit(param, value, "number", err);
 }
