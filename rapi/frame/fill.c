@@ -110,6 +110,19 @@ static json_t *reason_of(const struct request *q)
 	return reason;
 }
 
+/* Ganeti's server knows dry runs of some requests only, though its client sends
+ * them with more, and does what should have been tried. */
+static int add_dry_run(const struct request *q, json_t *op, struct error *err)
+{
+	bool dry_run;
+
+	if (args_flag(&q->args, "dry-run", &dry_run, err) < 0)
+		return -1;
+	if (dry_run)
+		json_set_bool(op, "dry_run", true);
+	return 0;
+}
+
 json_t *fill_set(struct request *q, struct error *err)
 {
 	auto_json json_t *result = json_object();
@@ -119,7 +132,7 @@ json_t *fill_set(struct request *q, struct error *err)
 	for (size_t i = 0; i < ROUTE_SETS_MAX && set[i].param != NULL; i++)
 		if (set_one(q, &set[i], result, err) < 0)
 			return NULL;
-	return steal(&result);
+	return add_dry_run(q, result, err) < 0 ? NULL : steal(&result);
 }
 
 /* --- the opcode --- */

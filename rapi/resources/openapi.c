@@ -103,6 +103,14 @@ static void add_shape(json_t *list)
 		  false);
 }
 
+static bool sets_dry_run(const struct route *r)
+{
+	for (size_t i = 0; i < ROUTE_SETS_MAX && r->sets[i].param; i++)
+		if (str_eq(r->sets[i].arg, "dry-run"))
+			return true;
+	return false;
+}
+
 static json_t *parameters(const struct route *r)
 {
 	json_t *list = json_array();
@@ -137,6 +145,8 @@ static json_t *parameters(const struct route *r)
 	}
 	if (!r->jobs)
 		return list;
+	if (!sets_dry_run(r))
+		add_query(list, "dry-run", flag_schema(), false);
 	add_query(list, "reason", json_make("{s:s}", "type", "string"), false);
 	add_query(list, "plan", flag_schema(), false);
 	return list;

@@ -110,7 +110,7 @@ static json_t *reinstall_body(struct request *q, struct error *err)
 
 	if (json_is_object(q->body) ? json_object_size(q->body) > 0
 				    : q->body != NULL) {
-		if (q->args.names.n > 0) {
+		if (os != NULL || args_get(&q->args, "nostartup") != NULL) {
 			error_set(err, ERR_PREREQ, ECODE_INVAL,
 				  "Can't combine query and body parameters");
 			return NULL;
@@ -153,6 +153,23 @@ static json_t *reinstall_op(const struct request *q, const json_t *body)
 	return op;
 }
 
+/* Every opcode has the reason that is given, if one is, and is only tried if
+ * that is wanted. */
+static int sign(struct request *q, json_t *ops, struct error *err)
+{
+	auto_json json_t *set = fill_set(q, err);
+	size_t i;
+	json_t *op;
+
+	if (set == NULL)
+		return -1;
+	if (args_get(&q->args, "reason") == NULL)
+		json_object_del(set, "reason");
+	json_array_foreach (ops, i, op)
+		json_object_update(op, set);
+	return 0;
+}
+
 json_t *resource_reinstall(struct request *q, struct error *err)
 {
 	auto_json json_t *body = reinstall_body(q, err);
@@ -175,5 +192,5 @@ json_t *resource_reinstall(struct request *q, struct error *err)
 						     "OP_INSTANCE_STARTUP",
 						     "instance_name", name,
 						     "force", 0));
-	return run_job(q, steal(&ops), err);
+	return sign(q, ops, err) < 0 ? NULL : run_job(q, steal(&ops), err);
 }

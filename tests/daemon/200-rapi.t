@@ -74,6 +74,18 @@ job_ends "to the job" success
 answers "which is shown" 200 GET "/2/jobs/$job"
 like "$out" '"gnt:user", "for the night"' "with the reason"
 like "$out" '"gnt:library:rlib2:instances_name_shutdown"' "and where it came from"
+answers "also beside a body" 200 POST \
+    "/2/instances/web1.example.com/reinstall?reason=a+new+one" '{"start": false}'
+job_ends "that reinstalls" success
+answers "the job" 200 GET "/2/jobs/$job"
+like "$out" '"gnt:user", "a new one"' "has it"
+answers "a dry run of it" 200 POST \
+    "/2/instances/web1.example.com/reinstall?dry-run=1" '{"start": true}'
+job_ends "is a job" success
+answers "that starts nothing" 200 GET "/2/instances/web1.example.com"
+like "$out" '"status": "ADMIN_down"' "at all"
+answers "both forms of its parameters" 400 POST \
+    "/2/instances/web1.example.com/reinstall?os=noop" '{"start": false}'
 answers "an unknown parameter" 400 POST /2/groups '{"name": "g", "nosuch": 1}'
 like "$out" 'Object OpGroupAdd doesn&#x27;t support the parameter' "is named"
 fails "no job came of that" sh -c "curl -sk '$api/2/jobs?bulk=1' | grep GROUP_ADD"

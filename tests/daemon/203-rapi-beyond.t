@@ -112,6 +112,12 @@ fi
 
 # --- lists of what is asked for ---
 
+answers "a dry run of what has none in Ganeti" 200 POST \
+    "/2/nodes/node2.example.com/modify?dry-run=1" '{"drained": true}'
+job_ends "is a job" success
+answers "that changes nothing" 200 GET /2/nodes/node2.example.com/role
+is "$out" '"master-candidate"' "at all"
+
 # lists NAME WANTED PATH...: the answer is that JSON
 lists() {
     lists_name=$1

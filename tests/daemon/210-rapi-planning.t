@@ -87,6 +87,11 @@ answers "one at a time" 200 GET '/gantry/1/balance?max_steps=1'
 is "$(of 'len(a["groups"][0]["steps"]), len(a["jobs"])')" "(1, 1)" "is one"
 answers "a group that there is not" 404 GET '/gantry/1/balance?group=nosuch'
 answers "who may only read does not submit them" 403 POST /gantry/1/balance "" -u ro:secret
+answers "a dry run" 200 POST '/gantry/1/balance?dry-run=1'
+out=$(last)
+job_ends "has jobs" success
+is "$(m gnt-instance list --no-headers -o pnode | sort -u)" node1.example.com \
+    "that move nothing"
 before=$(last)
 answers "they are submitted" 200 POST '/gantry/1/balance?group=default&reason=evening'
 n=$(of 'len(a["jobs"])')
