@@ -281,6 +281,36 @@ Test(instances, names_have_no_case)
 	expect(op_named("OP_INSTANCE_SHUTDOWN", "Web1"), "success");
 }
 
+static json_t *op_rename(const char *name, const char *new_name)
+{
+	return json_make("{s:s, s:s, s:s, s:b, s:b}", "OP_ID",
+			 "OP_INSTANCE_RENAME", "instance_name", name,
+			 "new_name", new_name, "name_check", 0, "ip_check", 0);
+}
+
+/* Who asks for one by its UUID gets that one. */
+Test(instances, the_uuid_of_one_is_no_name_of_another)
+{
+	const char *uuid;
+
+	expect(op_add("web1", NODE2, false), "success");
+	uuid = json_str(instance("web1"), "uuid", "");
+	expect(op_add(uuid, NODE2, false), "already_exists");
+	expect(op_add("web2", NODE2, false), "success");
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web2"), "success");
+	expect(op_rename("web2", uuid), "already_exists");
+}
+
+Test(instances, the_beginning_of_a_name_is_another_name)
+{
+	expect(op_add("web1.example.com", NODE2, false), "success");
+	expect(op_add("web2", NODE2, false), "success");
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web2"), "success");
+	expect(op_rename("web2", "WEB1.example.com"), "already_exists");
+	expect(op_rename("web2", "web1"), "success");
+	cr_expect_not_null(instance("web1"));
+}
+
 /* What an administrator can do with gnt-instance modify --offline. */
 static void mark_offline(const char *name)
 {

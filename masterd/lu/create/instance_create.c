@@ -126,12 +126,9 @@ static int create_expand(struct lu *lu, struct error *err)
 static int check_name(struct lu *lu, struct error *err)
 {
 	const char *name = create_of(lu)->spec.name;
-	const json_t *old = config_find(lu->m->config, CONFIG_INSTANCE, name);
 
-	if (old != NULL && strcmp(inst_name(old), name) == 0)
-		return error_set(err, ERR_PREREQ, ECODE_EXISTS,
-				 "Instance '%s' is already in the cluster",
-				 name);
+	if (inst_check_name_is_free(lu, name, err) < 0)
+		return -1;
 	if (reserve_name(lu->m->reserve, lu->job_id, name, err) < 0)
 		return error_as(err, ERR_PREREQ, ECODE_EXISTS);
 	return 0;

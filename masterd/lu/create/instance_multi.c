@@ -185,8 +185,6 @@ static int check_names(struct lu *lu, struct error *err)
 
 	for (size_t i = 0; i < m->n; i++) {
 		const char *name = m->ops[i].instance_name;
-		const json_t *old =
-			config_find(lu->m->config, CONFIG_INSTANCE, name);
 
 		if (strv_has(&seen, name))
 			return error_set(err, ERR_PREREQ, ECODE_INVAL,
@@ -194,11 +192,8 @@ static int check_names(struct lu *lu, struct error *err)
 					 "%s",
 					 name);
 		strv_add(&seen, name);
-		if (old != NULL && strcmp(inst_name(old), name) == 0)
-			return error_set(err, ERR_PREREQ, ECODE_EXISTS,
-					 "Instance '%s' is already in the "
-					 "cluster",
-					 name);
+		if (inst_check_name_is_free(lu, name, err) < 0)
+			return -1;
 	}
 	return 0;
 }

@@ -70,15 +70,11 @@ static int rename_expand(struct lu *lu, struct error *err)
 static int check_name(struct lu *lu, struct error *err)
 {
 	struct rename *r = rename_of(lu);
-	const json_t *other;
 
 	if (keeps_name(r))
 		return 0;
-	other = config_find(lu->m->config, CONFIG_INSTANCE, r->new_name);
-	if (other != NULL && !str_eq(inst_uuid(other), inst_uuid(r->inst)))
-		return error_set(err, ERR_PREREQ, ECODE_EXISTS,
-				 "Instance '%s' is already in the cluster",
-				 r->new_name);
+	if (inst_check_name_is_free(lu, r->new_name, err) < 0)
+		return -1;
 	return reserve_name(lu->m->reserve, lu->job_id, r->new_name, err);
 }
 

@@ -9,6 +9,7 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
+#include <strings.h>
 
 #include "lib/base/array.h"
 #include "lib/json/json.h"
@@ -390,6 +391,18 @@ int inst_check_node(struct lu *lu, const char *node_uuid, bool for_new,
 		return error_set(err, ERR_PREREQ, ECODE_STATE,
 				 "Can't use non-vm_capable node: %s", name);
 	return 0;
+}
+
+int inst_check_name_is_free(const struct lu *lu, const char *name,
+			    struct error *err)
+{
+	const json_t *old = config_find(lu->m->config, CONFIG_INSTANCE, name);
+
+	if (old == NULL || (strcasecmp(inst_name(old), name) != 0 &&
+			    strcmp(inst_uuid(old), name) != 0))
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_EXISTS,
+			 "Instance '%s' is already in the cluster", name);
 }
 
 void inst_warn_of_split(struct lu *lu, const char *primary,

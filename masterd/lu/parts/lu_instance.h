@@ -53,6 +53,11 @@ void inst_hook_nodes(struct lu *lu, const json_t *inst, struct strv *ret);
  * instances). */
 int inst_check_node(struct lu *lu, const char *node_uuid, bool for_new,
 		    struct error *err);
+/* ERR_PREREQ/ECODE_EXISTS if an instance has this name, or has it as its UUID:
+ * who asks for that one by its UUID would get the other.  A longer name that
+ * begins with this one is another name. */
+int inst_check_name_is_free(const struct lu *lu, const char *name,
+			    struct error *err);
 /* Warn when the two nodes of a mirrored instance are of different groups, which
  * verify calls an error, and Ganeti allows. */
 void inst_warn_of_split(struct lu *lu, const char *primary,
