@@ -273,19 +273,22 @@ Test(instances, a_mac_is_taken_once_however_it_is_written)
 	cr_assert_null(instance("web2"));
 }
 
+static json_t *op_rename(const char *name, const char *new_name)
+{
+	return json_make("{s:s, s:s, s:s, s:b, s:b}", "OP_ID",
+			 "OP_INSTANCE_RENAME", "instance_name", name,
+			 "new_name", new_name, "name_check", 0, "ip_check", 0);
+}
+
 Test(instances, names_have_no_case)
 {
 	expect(op_add("Web1", NODE2, false), "success");
 	cr_assert_str_eq(json_str(instance("web1"), "name", ""), "web1");
 	expect(op_add("WEB1", NODE2, false), "already_exists");
 	expect(op_named("OP_INSTANCE_SHUTDOWN", "Web1"), "success");
-}
-
-static json_t *op_rename(const char *name, const char *new_name)
-{
-	return json_make("{s:s, s:s, s:s, s:b, s:b}", "OP_ID",
-			 "OP_INSTANCE_RENAME", "instance_name", name,
-			 "new_name", new_name, "name_check", 0, "ip_check", 0);
+	expect(op_rename("web1", "WEB2"), "success");
+	expect(op_add("web2", NODE2, false), "already_exists");
+	cr_expect_not_null(instance("web2"));
 }
 
 /* Who asks for one by its UUID gets that one. */

@@ -38,7 +38,7 @@ static WAITS int rename_arguments(struct lu *lu, struct error *err)
 	struct rename *r = rename_of(lu);
 	const char *ip;
 
-	r->new_name = op->new_name;
+	r->new_name = lu_keep_str(lu, str_lower(op->new_name));
 	if (op->ip_check && !op->name_check)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "IP address check requires a name check");
