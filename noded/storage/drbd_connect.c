@@ -38,6 +38,8 @@ enum {
 	NET_TWO_PRIMARIES = 24,
 };
 enum { DISCARD_ZERO_CHANGES = 3, CONSENSUS = 7 };
+/* A header that means no device: minor 0 is one. */
+#define NO_MINOR UINT32_MAX
 /* Below it are outcomes of a change of state: those above 0 are good. */
 enum { ERR_CODE_BASE = 100, NO_ERROR = 101 };
 
@@ -303,7 +305,7 @@ static void build(struct buf *b, const struct drbd_peer *peer,
 		  const union address addresses[2], const size_t len[2])
 {
 	auto_buf struct buf context = {0}, net = {0};
-	struct drbd_header h = {.minor = 0};
+	struct drbd_header h = {.minor = NO_MINOR};
 
 	buf_add(b, &h, sizeof(h));
 	put_text(&context, CTX_RESOURCE, peer->resource);

@@ -26,10 +26,13 @@ succeeds "an instance is made" add inst1 -t file -s 16m -n node2
 is "$(m gnt-instance list --no-headers -o status inst1)" running "and runs"
 
 m gnt-cluster modify --vg-name=xenvg --drbd-usermode-helper=/bin/true >/dev/null
-succeeds "an instance on a mirrored disk" add d1 -t drbd -s 16m -n node2:node1
+succeeds "an instance on two mirrored disks" \
+    add d1 -t drbd --disk 0:size=16m --disk 1:size=8m -n node2:node1
 mirror() { on "$1" grep -o 'cs:.* C' /proc/drbd; }
 sound="cs:Connected ro:Primary/Secondary ds:UpToDate/UpToDate C"
-is "$(mirror node2)" "$sound" "which is in sync"
+sound="$sound
+$sound"
+is "$(mirror node2)" "$sound" "which are in sync"
 pattern() { on "$1" sh -c 'head -c 16777216 /dev/drbd0 | sha256sum'; }
 on node2 sh -c 'seq 9999999 | head -c 16777216 | dd of=/dev/drbd0 oflag=direct bs=1M iflag=fullblock 2>/dev/null'
 written=$(pattern node2)
@@ -54,7 +57,7 @@ succeeds "the master sees it" m gnt-cluster command -n node2 true
 m gnt-instance start inst1 >/dev/null 2>&1
 # The machine has just been switched on; beside other tests the sides take their time.
 whole() { said=$(m gnt-instance activate-disks d1 2>&1) && [ "$(mirror node1)" = "$sound" ]; }
-succeeds "the mirror is whole again" until_true 300 whole || note "$said; $(mirror node1)"
+succeeds "the mirrors are whole again" until_true 300 whole || note "$said; $(mirror node1)"
 succeeds "verify is content" m gnt-cluster verify
 console() { (echo; echo 'echo at-$(uname -n)'; sleep 3) | timeout 30 "$vc" console "$VC" node1 | grep -aq 'at-node1'; }
 succeeds "there is a console" until_true 20 console
