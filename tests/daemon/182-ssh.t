@@ -13,9 +13,8 @@ lib=$(cd "$(dirname "$0")/../lib" && pwd)
 work=$(mktemp -d /tmp/gssh.XXXXXX)
 pids=
 ssh_end() {
-    for pid in $pids $(cat "$VC"/*/var/run/ganeti/ganeti-noded.pid 2>/dev/null); do
-        kill "$pid" 2>/dev/null
-    done
+    # shellcheck disable=SC2046,SC2086
+    end_own $pids $(cat "$VC"/*/var/run/ganeti/ganeti-noded.pid 2>/dev/null)
     guest_node_end "$VC/localhost"
     umount "$VC"/localhost "$VC"/node3.example.com/small 2>/dev/null
     cluster_end

@@ -9,7 +9,8 @@ vcluster_only "hosts have no SSH"
     skip_all "openssh-server is not installed"
 daemons=
 login_end() {
-    for pid in $daemons; do kill "$pid" 2>/dev/null; done
+    # shellcheck disable=SC2086
+    end_own $daemons
     cluster_end
     rm -rf "$work"
 }

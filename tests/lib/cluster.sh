@@ -33,6 +33,19 @@ cluster_end() {
 trap cluster_end EXIT
 trap 'exit 1' INT TERM HUP
 
+# end_own PID...: those that are still what the test has started, children of it or
+# daemons of nodes in $VC.  The number of one that has ended may be another's by now.
+end_own() {
+    for own; do
+        case $(sed 's/.*) . //' "/proc/$own/stat" 2>/dev/null) in
+        "$$ "*) ;;
+        *) tr '\0' '\n' 2>/dev/null <"/proc/$own/environ" |
+            grep -q "^GANETI_ROOTDIR=$VC/" || continue ;;
+        esac
+        kill "$own" 2>/dev/null
+    done
+}
+
 # guest_node_end ROOT: the end of a node's daemons that the test has made beside
 # those of $VC, and of the latter.  A node daemon may just be starting one that
 # stands by, so that is looked for when the node daemon is gone, and no master is
@@ -41,7 +54,7 @@ guest_node_end() {
     "$BIN/gnt-vcluster" stop "$VC" >/dev/null 2>&1
     for daemon in noded masterd; do
         guest=$(cat "$1/var/run/ganeti/ganeti-$daemon.pid" 2>/dev/null)
-        [ -n "$guest" ] && kill "$guest" 2>/dev/null && until_true 20 guest_ended
+        [ -n "$guest" ] && end_own "$guest" && until_true 20 guest_ended
     done
 }
 guest_ended() { ! alive "$guest"; }
