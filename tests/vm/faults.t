@@ -100,7 +100,7 @@ write_on() { # NODE ROUND
 config_volumes() { m grep -o '"xenvg", *"[^"]*"' /var/lib/ganeti/config.data | sed 's/.*"\([^"]*\)"$/\1/'; }
 # What lies below both sides, which are in sync.
 sums() {
-    sums_data=/dev/xenvg/$(config_volumes | grep -v _meta)
+    sums_data=/dev/xenvg/$(config_volumes | grep -E '[.]disk[0-9]+(_data)?$')
     echo $(vm_sum "$(primary)" "$sums_data" $MIB) $(vm_sum "$(secondary)" "$sums_data" $MIB)
 }
 in_sync() {
