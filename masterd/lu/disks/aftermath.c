@@ -151,6 +151,22 @@ void aftermath_call(struct master *m, const char *node_uuid,
 	aftermath_begin(a);
 }
 
+WAITS int aftermath_undo(struct lu *lu, const char *node_uuid,
+			 struct rpc_request request, struct error *err)
+{
+	auto_json json_t *done = NULL;
+	struct aftermath *a;
+
+	if (!lu->run->killed) {
+		done = lu_call(lu, node_uuid, request, err);
+		return done == NULL ? -1 : 0;
+	}
+	a = aftermath_create(lu->m);
+	aftermath_add(a, node_uuid, request);
+	aftermath_begin(a);
+	return 0;
+}
+
 void aftermath_remove(struct master *m, const json_t *made)
 {
 	struct aftermath *a = aftermath_create(m);

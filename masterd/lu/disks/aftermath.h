@@ -31,6 +31,10 @@ void aftermath_add(struct aftermath *a, const char *node_uuid,
 void aftermath_add_needed(struct aftermath *a, const char *node_uuid,
 			  struct rpc_request request);
 void aftermath_begin(struct aftermath *a STEALS);
+/* Make one call that undoes something: now, or, where the job was killed, in
+ * this way, of which nobody learns the result. */
+WAITS int aftermath_undo(struct lu *lu, const char *node_uuid,
+			 struct rpc_request request, struct error *err);
 /* Remove devices in this way: [[node, device], ...], the last one first; the
  * same for devices on one node. */
 void aftermath_remove(struct master *m, const json_t *made);

@@ -287,25 +287,14 @@ static WAITS void rename_undo(struct lu *lu)
 	const json_t *now =
 		config_find(lu->m->config, CONFIG_INSTANCE, inst_name(r->inst));
 	const char *node = inst_primary_node(r->inst);
-	auto_json json_t *done = NULL;
-	struct aftermath *later;
 	struct error err;
 
 	if (!r->moved || now == NULL)
 		return;
-	if (lu->run->killed) {
-		later = aftermath_create(lu->m);
-		aftermath_add(later, node,
-			      rpc_file_storage_dir_rename(r->new_folder,
-							  r->old_folder));
-		aftermath_begin(later);
-		return;
-	}
-	done = lu_call(
-		lu, node,
-		rpc_file_storage_dir_rename(r->new_folder, r->old_folder),
-		&err);
-	if (done == NULL)
+	if (aftermath_undo(
+		    lu, node,
+		    rpc_file_storage_dir_rename(r->new_folder, r->old_folder),
+		    &err) < 0)
 		lu_warn(lu,
 			"The disks are in folder '%s' on node %s, rename it "
 			"back to '%s': %s",

@@ -30,21 +30,12 @@ static struct rpc_request renaming(struct lu *lu, const json_t *from,
 static WAITS void rename_back(struct lu *lu, const json_t *from,
 			      const json_t *to)
 {
-	const char *node = inst_primary_node(modify_of(lu)->inst);
-	auto_json json_t *done = NULL;
-	struct aftermath *later;
 	struct error err;
 
 	if (json_equal(disk_logical_id(to), disk_logical_id(from)))
 		return;
-	if (lu->run->killed) {
-		later = aftermath_create(lu->m);
-		aftermath_add(later, node, renaming(lu, from, to));
-		aftermath_begin(later);
-		return;
-	}
-	done = lu_call(lu, node, renaming(lu, from, to), &err);
-	if (done == NULL)
+	if (aftermath_undo(lu, inst_primary_node(modify_of(lu)->inst),
+			   renaming(lu, from, to), &err) < 0)
 		lu_warn(lu, "Could not take a disk back: %s", err.text);
 }
 
