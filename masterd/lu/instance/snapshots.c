@@ -56,8 +56,8 @@ static WAITS int take_one(struct lu *lu, const json_t *disk, const char *node,
 		"%s.snap",
 		json_string_value(json_array_get(disk_logical_id(volume), 1))
 			?: "");
-	json_t *snapshot = json_copy(json_unconst(volume));
-	auto_json json_t *id = NULL, *owned = snapshot;
+	auto_json json_t *snapshot = json_copy(json_unconst(volume));
+	auto_json json_t *id = NULL;
 
 	json_object_set_new(snapshot, "dynamic_params", json_object());
 	disk_set_size_mib(snapshot, disk_size_mib(disk));

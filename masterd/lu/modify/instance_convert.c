@@ -196,6 +196,7 @@ static WAITS int check_room(struct lu *lu,
 	/* These two take over the volumes that there are. */
 	bool in_place = !live && (is_made_of(from, op->disk_template) ||
 				  is_made_of(op->disk_template, from));
+	const char *secondary;
 
 	if (!in_place &&
 	    lu_check_space(lu, inst_primary_node(inst), op->disk_template,
@@ -204,11 +205,11 @@ static WAITS int check_room(struct lu *lu,
 		return -1;
 	if (!is_mirrored(op->disk_template) || op->remote_node == NULL)
 		return 0;
-	if (check_remote(lu, inst, node_uuid(lu_node(lu, op->remote_node, err)),
-			 op->disk_template, disks, err) < 0)
+	secondary = node_uuid(lu_node(lu, op->remote_node, err));
+	if (check_remote(lu, inst, secondary, op->disk_template, disks, err) <
+	    0)
 		return -1;
-	inst_warn_of_split(lu, inst_primary_node(inst),
-			   node_uuid(lu_node(lu, op->remote_node, err)));
+	inst_warn_of_split(lu, inst_primary_node(inst), secondary);
 	return 0;
 }
 
