@@ -58,16 +58,13 @@ static int wrong_kind(const struct opt *o, const char *what, const char *text,
 /* 10, 0xa, 012 or 0b1010, with blanks around. */
 static bool python_int(const char *text, int64_t *ret)
 {
-	size_t skip = strspn(text, " \t");
-	auto_free char *word = xstrdup(text + skip);
-	size_t len = strlen(word), sign = *word == '-' || *word == '+';
+	auto_free char *copy = xstrdup(text);
+	const char *word = str_trim(copy);
+	size_t sign = *word == '-' || *word == '+';
 	bool binary = strncasecmp(word, "0b", 2) == 0;
 	char *end;
 
-	while (len > 0 && isspace((unsigned char)word[len - 1]))
-		word[--len] = '\0';
-	if (len == 0 || word[sign] == '\0' ||
-	    isspace((unsigned char)word[sign]) ||
+	if (word[sign] == '\0' || isspace((unsigned char)word[sign]) ||
 	    (sign == 0 && !isdigit((unsigned char)*word)))
 		return false;
 	errno = 0;

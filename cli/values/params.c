@@ -49,7 +49,8 @@ static json_t *truth(const char *key, const char *text, struct error *err)
 static json_t *number(const char *key, const char *text, bool whole,
 		      struct error *err)
 {
-	auto_free char *bare = str_trimmed(text);
+	auto_free char *copy = xstrdup(text);
+	const char *bare = str_trim(copy);
 	int64_t integer;
 	double real;
 

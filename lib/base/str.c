@@ -303,16 +303,15 @@ bool str_to_double(const char *s, double *ret_value)
 	return true;
 }
 
-char *str_trimmed(const char *s)
+char *str_trim(char *s)
 {
-	size_t n;
+	char *end = s + strlen(s);
 
+	while (end > s && isspace((unsigned char)end[-1]))
+		*--end = '\0';
 	while (isspace((unsigned char)*s))
 		s++;
-	n = strlen(s);
-	while (n > 0 && isspace((unsigned char)s[n - 1]))
-		n--;
-	return xstrndup(s, n);
+	return s;
 }
 
 bool str_valid_hostname(const char *s)

@@ -71,8 +71,8 @@ bool str_to_number(const char *s, uint64_t max, uint64_t *ret_value,
 /* A finite one: JSON and most who count with it know no others. */
 bool str_to_double(const char *s, double *ret_value);
 
-/* The text without blanks at its ends, to be freed. */
-char *str_trimmed(const char *s);
+/* The text without white space at both ends, a part of s, which is changed. */
+char *str_trim(char *s);
 
 /* A host or instance name: letters, digits, '-', '_', '.', at most 255 bytes,
  * beginning with a letter or digit. */

@@ -17,18 +17,6 @@ struct reader {
 	char *key;	 /* to which indented lines are appended */
 };
 
-/* Returns s without white space at both ends; s is changed. */
-static char *trim(char *s)
-{
-	char *end = s + strlen(s);
-
-	while (end > s && isspace((unsigned char)end[-1]))
-		*--end = '\0';
-	while (isspace((unsigned char)*s))
-		s++;
-	return s;
-}
-
 static char *replaced(const char *s, const char *from, const char *to)
 {
 	struct buf b = {0};
@@ -79,7 +67,7 @@ static int begin_section(struct reader *r, char *line)
 static int read_line(struct reader *r, char *raw)
 {
 	bool indented = isspace((unsigned char)*raw);
-	char *line = trim(raw);
+	char *line = str_trim(raw);
 	char *sign = line + strcspn(line, "=:");
 
 	if (*line == '\0' || *line == '#' || *line == ';')
@@ -94,10 +82,10 @@ static int read_line(struct reader *r, char *raw)
 		return -1;
 	*sign = '\0';
 	free(r->key);
-	r->key = xstrdup(trim(line));
+	r->key = xstrdup(str_trim(line));
 	for (char *p = r->key; *p != '\0'; p++)
 		*p = (char)tolower((unsigned char)*p);
-	put(r, trim(sign + 1));
+	put(r, str_trim(sign + 1));
 	return 0;
 }
 

@@ -68,12 +68,8 @@ static json_t *parameters(const char *folder)
 	list = json_array();
 	str_split(&lines, text, '\n');
 	for (size_t i = 0; i < lines.n; i++) {
-		char *line = lines.items[i];
-		size_t n = strlen(line);
+		char *line = str_trim(lines.items[i]);
 
-		while (n > 0 && isspace((unsigned char)line[n - 1]))
-			line[--n] = '\0';
-		line += strspn(line, " \t");
 		if (*line != '\0')
 			json_array_append_new(list, parameter(line));
 	}

@@ -5,7 +5,6 @@
  * 20 on. */
 #include "noded/scripts/osdef.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -43,13 +42,8 @@ static bool read_lines(const struct osdef *os, const char *name, bool comments,
 		return false;
 	str_split(&lines, text, '\n');
 	for (size_t i = 0; i < lines.n; i++) {
-		char *line = lines.items[i];
-		size_t len = strlen(line);
+		const char *line = str_trim(lines.items[i]);
 
-		while (len > 0 && isspace((unsigned char)line[len - 1]))
-			line[--len] = '\0';
-		while (isspace((unsigned char)*line))
-			line++;
 		if (*line != '\0' && !(comments && *line == '#'))
 			strv_add(ret, line);
 	}

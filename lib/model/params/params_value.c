@@ -118,7 +118,8 @@ static json_t *bool_value(const struct param *param, const json_t *value,
 static json_t *int_value(const struct param *param, const json_t *value,
 			 struct error *err)
 {
-	auto_free char *text = str_trimmed(json_string_value(value) ?: "");
+	auto_free char *copy = xstrdup(json_string_value(value) ?: "");
+	const char *text = str_trim(copy);
 	int64_t number;
 
 	if (json_is_integer(value))
@@ -134,7 +135,8 @@ static json_t *int_value(const struct param *param, const json_t *value,
 static json_t *float_value(const struct param *param, const json_t *value,
 			   struct error *err)
 {
-	auto_free char *text = str_trimmed(json_string_value(value) ?: "");
+	auto_free char *copy = xstrdup(json_string_value(value) ?: "");
+	const char *text = str_trim(copy);
 	double number;
 
 	if (json_is_number(value))
