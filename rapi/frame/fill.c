@@ -135,6 +135,15 @@ json_t *fill_set(struct request *q, struct error *err)
 	return add_dry_run(q, result, err) < 0 ? NULL : steal(&result);
 }
 
+void fill_each(json_t *ops, const json_t *set)
+{
+	size_t i;
+	json_t *op;
+
+	json_array_foreach (ops, i, op)
+		json_object_update(op, json_unconst(set));
+}
+
 /* --- the opcode --- */
 
 /* Old names of parameters become those of today. */

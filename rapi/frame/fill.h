@@ -22,4 +22,7 @@ json_t *fill_opcode(const struct op_class *class, const struct route *route,
 /* What the route sets, with the reason; to be freed. */
 json_t *fill_set(struct request *q, struct error *err);
 
+/* Put what fill_set() gave into each of these opcodes. */
+void fill_each(json_t *ops, const json_t *set);
+
 #endif

@@ -201,14 +201,13 @@ static void add_depends(const struct plan *p, size_t i)
 static int sign_jobs(struct request *q, const struct plan *p, struct error *err)
 {
 	auto_json json_t *set = fill_set(q, err);
-	size_t i, k;
-	json_t *job, *op;
+	size_t i;
+	json_t *job;
 
 	if (set == NULL)
 		return -1;
 	json_array_foreach (p->jobs, i, job) {
-		json_array_foreach (job, k, op)
-			json_object_update(op, set);
+		fill_each(job, set);
 		add_depends(p, i);
 	}
 	return 0;

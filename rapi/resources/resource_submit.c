@@ -158,15 +158,12 @@ static json_t *reinstall_op(const struct request *q, const json_t *body)
 static int sign(struct request *q, json_t *ops, struct error *err)
 {
 	auto_json json_t *set = fill_set(q, err);
-	size_t i;
-	json_t *op;
 
 	if (set == NULL)
 		return -1;
 	if (args_get(&q->args, "reason") == NULL)
 		json_object_del(set, "reason");
-	json_array_foreach (ops, i, op)
-		json_object_update(op, set);
+	fill_each(ops, set);
 	return 0;
 }
 

@@ -30,13 +30,10 @@ static int look(struct request *q, json_t **ret, struct error *err)
 static int sign(struct request *q, json_t *ops, struct error *err)
 {
 	auto_json json_t *set = fill_set(q, err);
-	size_t i;
-	json_t *op;
 
 	if (set == NULL)
 		return -1;
-	json_array_foreach (ops, i, op)
-		json_object_update(op, set);
+	fill_each(ops, set);
 	return 0;
 }
 
