@@ -164,30 +164,20 @@ static bool takes(const struct https_server *s, const char *method)
 	       (s->config.reads && strcmp(method, "GET") == 0);
 }
 
-/* Memory for bodies is reserved as long as they come, so one address does not
- * get all of it. */
-static size_t bodies_of(const struct https_server *s, const char *source)
-{
-	const size_t *n = table_get(&s->bodies_by_ip, source);
-
-	return n == NULL ? 0 : *n;
-}
-
-/* Change the call's share; 0 gives it back. */
+/* Change the call's share; 0 gives it back.  Memory for bodies is reserved as
+ * long as they come, so one address does not get all of it. */
 static void reserve(struct https_call *call, size_t len)
 {
 	struct https_server *s = call->instance->server;
+	struct table *all = &s->bodies_by_ip;
 	char source[HTTPS_SOURCE_MAX];
-	size_t n;
 
 	https_source(call->request.peer_ip, source);
-	n = bodies_of(s, source) - call->reserved + len;
-
 	s->bodies += len - call->reserved;
 	if (s->config.bodies_per_ip_max != 0 && len != call->reserved)
-		free(n == 0 ? table_remove(&s->bodies_by_ip, source)
-			    : table_put(&s->bodies_by_ip, source,
-					xmemdup(&n, sizeof(n))));
+		https_set_amount(all, source,
+				 https_amount(all, source) - call->reserved +
+					 len);
 	call->reserved = len;
 }
 
@@ -219,7 +209,8 @@ static int head_refusal(const struct https_server *s,
 		REFUSE(MHD_HTTP_SERVICE_UNAVAILABLE,
 		       "Too many other requests have long bodies");
 	if (c->bodies_per_ip_max != 0 &&
-	    head->length > c->bodies_per_ip_max - bodies_of(s, peer->source))
+	    head->length > c->bodies_per_ip_max -
+				   https_amount(&s->bodies_by_ip, peer->source))
 		REFUSE(MHD_HTTP_SERVICE_UNAVAILABLE,
 		       "Too many other requests of this address have long "
 		       "bodies");

@@ -154,8 +154,9 @@ enum MHD_Result https_on_access(void *arg, struct MHD_Connection *connection,
 void https_on_completed(void *arg, struct MHD_Connection *connection,
 			void **call, enum MHD_RequestTerminationCode code);
 
-/* One connection more, or less, of this source. */
-void https_count_source(struct https_server *s, const char *source, bool more);
+/* How much a table (source -> size_t) has of this one, and other than that. */
+size_t https_amount(const struct table *by_ip, const char *source);
+void https_set_amount(struct table *by_ip, const char *source, size_t n);
 
 /* A new connection: whether there is room for it. */
 enum MHD_Result https_on_accept(void *arg, const struct sockaddr *address,

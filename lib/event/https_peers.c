@@ -83,20 +83,26 @@ void https_source(const char *ip, char ret[HTTPS_SOURCE_MAX])
 	inet_ntop(AF_INET6, &in, ret, HTTPS_SOURCE_MAX);
 }
 
-static size_t open_of(const struct https_server *s, const char *source)
+size_t https_amount(const struct table *by_ip, const char *source)
 {
-	const size_t *n = table_get(&s->open_by_ip, source);
+	const size_t *n = table_get(by_ip, source);
 
 	return n == NULL ? 0 : *n;
 }
 
-void https_count_source(struct https_server *s, const char *source, bool more)
+void https_set_amount(struct table *by_ip, const char *source, size_t n)
 {
-	size_t n = open_of(s, source) + (more ? 1 : -1);
+	free(n == 0 ? table_remove(by_ip, source)
+		    : table_put(by_ip, source, xmemdup(&n, sizeof(n))));
+}
 
-	free(n == 0 ? table_remove(&s->open_by_ip, source)
-		    : table_put(&s->open_by_ip, source,
-				xmemdup(&n, sizeof(n))));
+/* One connection more, or less. */
+static void count_open(struct https_peer *peer, bool more)
+{
+	struct table *all = &peer->instance->server->open_by_ip;
+
+	https_set_amount(all, peer->source,
+			 https_amount(all, peer->source) + (more ? 1 : -1));
 }
 
 enum MHD_Result https_on_accept(void *arg, const struct sockaddr *address,
@@ -114,8 +120,9 @@ enum MHD_Result https_on_accept(void *arg, const struct sockaddr *address,
 		return MHD_YES;
 	uv_ip_name(address, ip, sizeof(ip));
 	https_source(ip, source);
-	return open_of(s, source) < c->connections_per_ip_max ? MHD_YES
-							      : MHD_NO;
+	return https_amount(&s->open_by_ip, source) < c->connections_per_ip_max
+		       ? MHD_YES
+		       : MHD_NO;
 }
 
 /* --- strangers --- */
@@ -330,7 +337,7 @@ static struct https_peer *peer_create(struct https_instance *i,
 		uv_ip_name(info->client_addr, peer->ip, sizeof(peer->ip));
 	https_source(peer->ip, peer->source);
 	if (!asks_for_certificates(s)) {
-		https_count_source(s, peer->source, true);
+		count_open(peer, true);
 		https_peer_limit(peer, s->config.first_ms);
 		return peer;
 	}
@@ -347,7 +354,7 @@ static void peer_free(struct https_peer *peer)
 		return;
 	https_told_end(peer);
 	if (!asks_for_certificates(peer->instance->server))
-		https_count_source(peer->instance->server, peer->source, false);
+		count_open(peer, false);
 	timer_stop(&peer->limit);
 	list_remove(&peer->link);
 	free(peer->target);
