@@ -205,4 +205,20 @@ static inline json_t *test_disk(const char *type, const char *path)
 			 "341e9ca9-2868-4175-a9ab-4bdabd9603db");
 }
 
+/* A suite of tests each of which has a `node` of its own, and the loop. */
+#define TEST_NODE_SUITE(name)                                                  \
+	static struct test_node node;                                          \
+	static void test_node_setup(void)                                      \
+	{                                                                      \
+		test_loop_start();                                             \
+		test_node_create(&node);                                       \
+	}                                                                      \
+	static void test_node_teardown(void)                                   \
+	{                                                                      \
+		test_node_destroy(&node);                                      \
+		test_node_loop_stop(&node);                                    \
+	}                                                                      \
+	TestSuite(name, .init = test_node_setup, .fini = test_node_teardown,   \
+		  .timeout = 60)
+
 #endif

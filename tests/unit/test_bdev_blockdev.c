@@ -8,8 +8,6 @@
 
 #define BY_ID "/dev/disk/by-id/"
 
-static struct test_node node;
-
 /* Stands in the place of libc's.  The last letter is the number. */
 int stat(const char *restrict path, struct stat *restrict ret)
 {
@@ -22,19 +20,7 @@ int stat(const char *restrict path, struct stat *restrict ret)
 	return rc;
 }
 
-static void setup(void)
-{
-	test_loop_start();
-	test_node_create(&node);
-}
-
-static void teardown(void)
-{
-	test_node_destroy(&node);
-	test_node_loop_stop(&node);
-}
-
-TestSuite(bdev_blockdev, .init = setup, .fini = teardown, .timeout = 60);
+TEST_NODE_SUITE(bdev_blockdev);
 
 static json_t *device(const char *path)
 {

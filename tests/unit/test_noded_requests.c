@@ -9,21 +9,7 @@
 #include "noded/calls/calls.h"
 #include "tests/lib/node.h"
 
-static struct test_node node;
-
-static void setup(void)
-{
-	test_loop_start();
-	test_node_create(&node);
-}
-
-static void teardown(void)
-{
-	test_node_destroy(&node);
-	test_node_loop_stop(&node);
-}
-
-TestSuite(noded_requests, .init = setup, .fini = teardown, .timeout = 60);
+TEST_NODE_SUITE(noded_requests);
 
 static json_t *plain(const char *text)
 {

@@ -4,21 +4,7 @@
 #include "lib/model/files/ssh_keys.h"
 #include "tests/lib/node.h"
 
-static struct test_node node;
-
-static void setup(void)
-{
-	test_loop_start();
-	test_node_create(&node);
-}
-
-static void teardown(void)
-{
-	test_node_destroy(&node);
-	test_node_loop_stop(&node);
-}
-
-TestSuite(noded_ssh, .init = setup, .fini = teardown, .timeout = 60);
+TEST_NODE_SUITE(noded_ssh);
 
 #define AUTHORIZED "/root/.ssh/authorized_keys"
 #define KEY_A "ssh-rsa AAAA1111"
