@@ -217,6 +217,38 @@ static WAITS int cannot_attach(const struct paths *p, const struct drbd_dev *d,
 	return error_wrap(err, "%s: can't attach local disk", d->name);
 }
 
+static WAITS bool pause_until(int64_t deadline_us, unsigned *pause_ms)
+{
+	if (clock_mono_us() > deadline_us || task_interrupted())
+		return false;
+	task_sleep(*pause_ms);
+	if (*pause_ms < CHANGE_MAX_MS)
+		*pause_ms *= 2;
+	return true;
+}
+
+/* A device that is connected asks its peer about a disk that it is given, and
+ * takes no options for it until the peer has answered. */
+static WAITS int await_disk(const struct paths *p, const struct drbd_dev *d,
+			    struct error *err)
+{
+	int64_t deadline_us = clock_mono_us() + CHANGE_US;
+	unsigned pause_ms = CHANGE_MIN_MS;
+
+	for (;;) {
+		struct drbd_status s;
+		int rc = drbd_dev_status(p, d->minor, NULL, &s, err);
+
+		if (rc <= 0 || !drbd_status_is_attaching(&s))
+			return rc < 0 ? -1 : 0;
+		if (!pause_until(deadline_us, &pause_ms))
+			return error_set(err, ERR_BLOCKDEV, NULL,
+					 "%s: its peer does not say whose data "
+					 "count (%s)",
+					 d->name, s.disk);
+	}
+}
+
 WAITS int drbd_dev_attach(const struct paths *p, const struct drbd_dev *d,
 			  const json_t *data, const json_t *meta,
 			  struct error *err)
@@ -257,7 +289,8 @@ WAITS int drbd_dev_tune(const struct paths *p, const struct drbd_dev *d,
 	strv_addf(&argv, "%" PRId64, d->minor);
 	add_sync(&argv, d->params);
 	add_barriers(&argv, d->params, true);
-	if (storage_tool_check_strv(p, &argv, err) == 0)
+	if (await_disk(p, d, err) == 0 &&
+	    storage_tool_check_strv(p, &argv, err) == 0)
 		return 0;
 	return error_wrap(err, "%s: can't set the synchronization parameters",
 			  d->name);
@@ -276,16 +309,6 @@ WAITS int drbd_dev_customize_disk(const struct paths *p,
 		return 0;
 	return error_wrap(err, "%s: can't set the options of disk-custom",
 			  d->name);
-}
-
-static WAITS bool pause_until(int64_t deadline_us, unsigned *pause_ms)
-{
-	if (clock_mono_us() > deadline_us || task_interrupted())
-		return false;
-	task_sleep(*pause_ms);
-	if (*pause_ms < CHANGE_MAX_MS)
-		*pause_ms *= 2;
-	return true;
 }
 
 WAITS int drbd_dev_detach(const struct paths *p, const struct drbd_dev *d,

@@ -86,7 +86,8 @@ WAITS int drbd_dev_make_meta(const struct paths *p, const struct drbd_dev *d,
 WAITS int drbd_dev_attach(const struct paths *p, const struct drbd_dev *d,
 			  const json_t *data, const json_t *meta,
 			  struct error *err);
-/* The parameters of disk and sync in force, on a device with a disk. */
+/* The parameters of disk and sync in force, on a device with a disk: it waits
+ * until the kernel has made up its mind about that. */
 WAITS int drbd_dev_tune(const struct paths *p, const struct drbd_dev *d,
 			struct error *err);
 /* What the site wants besides, on a device that runs. */

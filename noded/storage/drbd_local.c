@@ -49,6 +49,20 @@ static WAITS int need_made(const struct paths *p, const struct drbd_dev *d,
 	return rc == 0 ? drbd_dev_make(p, d, err) : rc < 0 ? -1 : 0;
 }
 
+/* Volumes that were attached in vain are free again: whoever gave them may
+ * rename or remove them. */
+static WAITS void let_go(const struct paths *p, const struct drbd_dev *d)
+{
+	struct drbd_status s;
+	struct error err;
+	int rc = drbd_dev_status(p, d->minor, NULL, &s, &err);
+
+	if (rc == 0 || (rc == 1 && drbd_status_is_diskless(&s)))
+		return;
+	if (rc < 0 || drbd_dev_detach(p, d, &err) < 0)
+		log_warning("%s", err.text);
+}
+
 WAITS int drbd_add_children(const struct paths *p, const json_t *disk,
 			    const json_t *children, struct error *err)
 {
@@ -69,7 +83,10 @@ WAITS int drbd_add_children(const struct paths *p, const json_t *disk,
 	if (start(p, data, err) < 0 || start(p, meta, err) < 0 ||
 	    drbd_dev_make_meta(p, &d, meta, err) < 0)
 		return -1;
-	return drbd_dev_attach(p, &d, data, meta, err);
+	if (drbd_dev_attach(p, &d, data, meta, err) == 0)
+		return 0;
+	let_go(p, &d);
+	return -1;
 }
 
 WAITS int drbd_remove_children(const struct paths *p, const json_t *disk,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Mirrors, with stand-ins for DRBD's programs and its file in /proc; both say
  * what DRBD 8.4.11 said. */
+#include "lib/base/clock.h"
+#include "lib/event/timer.h"
 #include "noded/storage/bdev.h"
 #include "noded/storage/drbd.h"
 #include "noded/storage/drbd_show.h"
@@ -235,6 +237,39 @@ Test(bdev_drbd, a_device_without_volumes_or_peer_gets_them)
 	standin_did(&node, START TUNE "\ndrbd-connect ");
 }
 
+static void peer_answers(struct timer *t)
+{
+	auto_free char *log = standin_log(&node);
+	auto_free char *text = xprintf("%sthe peer answers\n", log);
+
+	(void)t;
+	set_proc(SYNC);
+	standin_say(&node, "log", text);
+}
+
+/* In the kernel's "Negotiating" disk-options has "Device does not have a
+ * disk-config". */
+Test(bdev_drbd, it_gets_its_parameters_when_the_peer_has_said_whose_data_count)
+{
+	struct timer answer = {.fired = peer_answers};
+
+	set_proc(LINE("3", "Connected", "Secondary/Primary",
+		      "Diskless/UpToDate"));
+	standin_say(&node, "drbdsetup.show.out",
+		    SHOW(ADDRESS NO_DISK, OWN_NET));
+	standin_say(&node, "drbdsetup.attach.proc",
+		    VERSION LINE("3", "Connected", "Secondary/Primary",
+				 "Negotiating/UpToDate"));
+	timer_start(&answer, clock_mono_us() + 500000);
+	assemble(mirror());
+	standin_did(&node, START
+		    "drbdmeta /dev/drbd3 v08 /dev/xenvg/a_meta flex-external "
+		    "apply-al\n"
+		    "drbdsetup attach 3 /dev/xenvg/a_data /dev/xenvg/a_meta "
+		    "flexible --on-io-error=detach --size 64m\n"
+		    "the peer answers\n" TUNE);
+}
+
 /* A power cut may leave volumes without metadata. */
 Test(bdev_drbd, with_volumes_that_are_none_of_drbds_it_has_its_peer)
 {
@@ -453,6 +488,27 @@ Test(bdev_drbd, one_that_lost_all_of_it_gets_volumes)
 			   "drbdsetup new-minor resource3 3 0\n" START
 			   "drbdmeta --force /dev/drbd3 v08 /dev/xenvg/a_meta "
 			   "flex-external create-md\n" ATTACH);
+}
+
+Test(bdev_drbd, volumes_that_were_attached_in_vain_are_let_go)
+{
+	auto_free char *did = NULL;
+
+	set_proc(LINE("3", "Connected", "Secondary/Primary",
+		      "Diskless/UpToDate"));
+	standin_say(&node, "drbdsetup.show.out",
+		    SHOW(ADDRESS NO_DISK, OWN_NET));
+	standin_say(&node, "drbdsetup.attach.proc", VERSION SYNC);
+	standin_say(&node, "drbdsetup.disk-options.err", "no\n");
+	standin_say(&node, "drbdsetup.detach.proc",
+		    VERSION LINE("3", "Connected", "Secondary/Primary",
+				 "Diskless/UpToDate"));
+	test_node_fails(&node, "blockdev_addchildren",
+			json_make("[o, [o, o]]", mirror(), volume("a_data", 64),
+				  volume("a_meta", 128)),
+			"can't set the synchronization parameters");
+	did = standin_log(&node);
+	cr_expect_not_null(strstr(did, "drbdsetup detach 3"), "%s", did);
 }
 
 Test(bdev_drbd, a_sync_has_a_percentage_and_an_end)
