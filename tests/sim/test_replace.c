@@ -186,6 +186,60 @@ Test(replace, a_failure_on_the_way_gives_the_old_storage_back)
 	s.nodes[0].fail_on = NULL;
 }
 
+static void note_name(const char *name, void *value, void *arg)
+{
+	(void)value;
+	strv_add(arg, name);
+}
+
+static char *volume_names(void)
+{
+	auto_strv struct strv names = {0};
+
+	table_each(&s.files, note_name, &names);
+	strv_sort(&names);
+	return strv_join(&names, " ");
+}
+
+Test(replace, a_step_that_was_done_without_an_answer_is_taken_back)
+{
+	static const char *const calls[] = {"blockdev_removechildren",
+					    "blockdev_addchildren",
+					    "blockdev_rename"};
+	auto_free char *before = NULL;
+
+	make_mirrored();
+	before = volume_names();
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		auto_free char *after = NULL;
+
+		s.nodes[0].lose_answer = calls[i];
+		expect(op_replace("replace_on_primary", NULL),
+		       "Can't replace the storage of disk/0");
+		after = volume_names();
+		cr_expect_str_eq(after, before, "%s", calls[i]);
+	}
+}
+
+/* A node daemon may be killed behind what it did. */
+Test(replace,
+     volumes_that_may_be_attached_are_taken_off_before_they_are_renamed)
+{
+	auto_strv struct strv calls = {0};
+	size_t n = 0;
+
+	make_mirrored();
+	s.calls = &calls;
+	s.nodes[0].fail_on = "blockdev_addchildren";
+	expect(op_replace("replace_on_primary", NULL), "told to fail");
+	s.calls = NULL;
+	s.nodes[0].fail_on = NULL;
+	for (size_t i = 0; i < calls.n; i++)
+		n += str_starts(calls.items[i],
+				"blockdev_removechildren node1");
+	cr_expect_eq(n, 2);
+}
+
 Test(replace, another_secondary)
 {
 	make_mirrored();

@@ -110,27 +110,32 @@ struct swap {
 	json_t *fresh, *retired;
 };
 
-/* How far it came before it failed. */
-enum { ATTACHED, DETACHED, RETIRED, RENAMED };
-
-static WAITS int swap_steps(struct lu *lu, const struct swap *s, int *at,
-			    struct error *err)
+static WAITS int detach(struct lu *lu, const struct swap *s, struct error *err)
 {
-	*at = ATTACHED;
-	if (replace_call(lu, replace_of(lu)->target,
-			 rpc_blockdev_removechildren(json_ref(s->disk),
-						     json_ref(s->children)),
-			 err) < 0)
+	return replace_call(lu, replace_of(lu)->target,
+			    rpc_blockdev_removechildren(json_ref(s->disk),
+							json_ref(s->children)),
+			    err);
+}
+
+enum step { DETACH, RETIRE, RENAME, ATTACH };
+
+/* *step is the last one that was tried. */
+static WAITS int swap_steps(struct lu *lu, const struct swap *s,
+			    enum step *step, struct error *err)
+{
+	*step = DETACH;
+	if (detach(lu, s, err) < 0)
 		return error_wrap(err, "Can't detach the old storage");
-	*at = DETACHED;
+	*step = RETIRE;
 	lu_info(lu, "Renaming the old volumes on the target node");
 	if (rename_all(lu, s->old, s->retired, err) < 0)
 		return error_wrap(err, "Can't rename the old volumes");
-	*at = RETIRED;
+	*step = RENAME;
 	lu_info(lu, "Renaming the new volumes on the target node");
 	if (rename_all(lu, s->fresh, s->children, err) < 0)
 		return error_wrap(err, "Can't rename the new volumes");
-	*at = RENAMED;
+	*step = ATTACH;
 	lu_info(lu, "Adding new mirror component on %s",
 		lu_node_name(lu, replace_of(lu)->target));
 	if (attach(lu, s->disk, s->children, err) < 0)
@@ -138,15 +143,34 @@ static WAITS int swap_steps(struct lu *lu, const struct swap *s, int *at,
 	return 0;
 }
 
-/* The old storage is what the disk has again. */
-static WAITS void swap_back(struct lu *lu, const struct swap *s, int at)
+static WAITS int take_back(struct lu *lu, const struct swap *s, enum step step,
+			   struct error *err)
+{
+	switch (step) {
+	case DETACH:
+		return attach(lu, s->disk, s->children, err);
+	case RETIRE:
+		return rename_all(lu, s->retired, s->old, err);
+	case RENAME:
+		return rename_all(lu, s->children, s->fresh, err);
+	case ATTACH:
+		break;
+	}
+	return detach(lu, s, err);
+}
+
+/* The old storage is what the disk has again.  The step that failed may have
+ * been done all the same, as a node daemon is killed or an answer lost; if not,
+ * to take it back may fail.  But a device that has the new volumes keeps them,
+ * by the old name, when they are renamed: so it must not have them. */
+static WAITS void swap_back(struct lu *lu, const struct swap *s, enum step step)
 {
 	struct error err;
+	bool back = take_back(lu, s, step, &err) == 0 || step != ATTACH;
 
-	if ((at >= RENAMED &&
-	     rename_all(lu, s->children, s->fresh, &err) < 0) ||
-	    (at >= RETIRED && rename_all(lu, s->retired, s->old, &err) < 0) ||
-	    (at >= DETACHED && attach(lu, s->disk, s->children, &err) < 0))
+	while (back && step-- > DETACH)
+		back = take_back(lu, s, step, &err) == 0;
+	if (!back)
 		lu_warn(lu,
 			"%s has no storage on node %s now, its mirror goes on "
 			"alone; replace it again when the cause is gone: %s",
@@ -171,11 +195,11 @@ static WAITS int swap(struct lu *lu, const json_t *disk, json_t *fresh,
 	auto_json json_t *old = volumes_there(lu, children);
 	auto_json json_t *retired = retired_volumes(old);
 	struct swap s = {disk, children, old, fresh, retired};
-	int at;
+	enum step step;
 
 	lu_info(lu, "Detaching %s drbd from local storage", name);
-	if (swap_steps(lu, &s, &at, err) < 0) {
-		swap_back(lu, &s, at);
+	if (swap_steps(lu, &s, &step, err) < 0) {
+		swap_back(lu, &s, step);
 		return error_wrap(err, "Can't replace the storage of %s on %s",
 				  name,
 				  lu_node_name(lu, replace_of(lu)->target));
