@@ -275,13 +275,17 @@ static WAITS int drbd_close(const struct paths *p, const json_t *disk,
 	auto_show struct drbd_show show = {0};
 	struct drbd_status s;
 	struct drbd_dev d;
+	int rc;
 
-	if (drbd_dev_read(disk, &d, err) < 0 ||
-	    drbd_dev_need(p, &d, &s, &show, err) < 0)
+	if (drbd_dev_read(disk, &d, err) < 0)
 		return -1;
-	return strcmp(s.role, "Secondary") == 0
-		       ? 0
-		       : drbd_dev_run(p, &d, "secondary", NULL, err);
+	/* As a rule: nothing has to be done, whosever it is. */
+	rc = drbd_dev_status(p, d.minor, NULL, &s, err);
+	if (rc < 0 || (rc == 1 && strcmp(s.role, "Secondary") == 0))
+		return rc < 0 ? -1 : 0;
+	if (drbd_dev_need(p, &d, &s, &show, err) < 0)
+		return -1;
+	return drbd_dev_run(p, &d, "secondary", NULL, err);
 }
 
 /* --- what it is --- */

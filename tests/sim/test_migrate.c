@@ -167,3 +167,21 @@ Test(migrate, one_that_runs_on_another_node_is_not_started)
 		s.nodes[2].fail_on = NULL;
 	}
 }
+
+Test(migrate, a_cleanup_leaves_one_primary_of_an_instance_that_has_ended)
+{
+	json_t *op = op_named("OP_INSTANCE_MIGRATE", "web1");
+	auto_strv struct strv calls = {0};
+
+	expect(op_add("web1", NODE2, true), "success");
+	sim_make_mirrored(&s, "web1", &s.nodes[1], &s.nodes[2], 0, 1);
+	table_remove(&s.nodes[1].running, "web1");
+	json_set_bool(op, "cleanup", true);
+	s.calls = &calls;
+	expect(op, "runs on no node");
+	s.calls = NULL;
+	cr_expect(strv_has(&calls, "blockdev_close " NODE3));
+	cr_expect(strv_has(&calls, "drbd_disconnect_net " NODE2));
+	cr_expect(strv_has(&calls, "drbd_attach_net " NODE3));
+	expect(op_named("OP_INSTANCE_STARTUP", "web1"), "success");
+}

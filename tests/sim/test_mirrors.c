@@ -707,6 +707,26 @@ Test(mirrors, they_run_and_stop_on_both_nodes)
 	cr_assert_eq(s.nodes[1].stopped.n + s.nodes[2].stopped.n, 0);
 }
 
+/* A migration that was cut off leaves two primaries. */
+Test(mirrors, the_secondary_steps_down_before_they_are_used)
+{
+	auto_strv struct strv calls = {0};
+
+	expect(op_mirrored("web1", NODE3), "success");
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+	s.calls = &calls;
+	expect(op_named("OP_INSTANCE_STARTUP", "web1"), "success");
+	s.calls = NULL;
+	cr_expect(strv_has(&calls, "blockdev_close " NODE3));
+	cr_expect_not(strv_has(&calls, "blockdev_close " NODE2));
+	expect(op_named("OP_INSTANCE_SHUTDOWN", "web1"), "success");
+	s.nodes[2].fail_on = "blockdev_close";
+	expect(op_named("OP_INSTANCE_STARTUP", "web1"),
+	       "does not become a secondary on node " NODE3);
+	s.nodes[2].fail_on = NULL;
+	expect(op_named("OP_INSTANCE_STARTUP", "web1"), "success");
+}
+
 Test(mirrors, an_allocator_chooses_both)
 {
 	json_t *one = op_mirrored("web1", NULL), *two;

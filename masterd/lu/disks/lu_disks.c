@@ -376,6 +376,25 @@ static bool is_offline(struct lu *lu, const char *node)
 	return node_offline(config_get(lu->m->config, CONFIG_NODE, node));
 }
 
+/* A migration that was cut off leaves two primaries, and two that lose each
+ * other have a split brain.  A node where the device is in use refuses: the
+ * instance may run there. */
+static WAITS int step_down(struct lu *lu, const json_t *inst, const char *node,
+			   const json_t *disk, size_t i, struct error *err)
+{
+	auto_json json_t *done = lu_call(
+		lu, node,
+		rpc_blockdev_close(inst_name(inst), json_make("[O]", disk)),
+		err);
+
+	if (done != NULL)
+		return 0;
+	return error_wrap(err,
+			  "Disk %zu of instance %s does not become a secondary "
+			  "on node %s",
+			  i, inst_name(inst), lu_node_name(lu, node));
+}
+
 /* Both sides of a mirror are started as secondaries first, so that they are
  * connected before one becomes the primary.  One that nobody needs may be dead,
  * whether or not that is recorded. */
@@ -393,7 +412,8 @@ static WAITS int connect_mirror(struct lu *lu, const json_t *inst,
 		const char *at = nodes.items[k];
 		bool other = strcmp(at, node) != 0;
 
-		if (assemble(lu, inst, at, false, disk, i, err) == 0)
+		if (assemble(lu, inst, at, false, disk, i, err) == 0 &&
+		    (!other || step_down(lu, inst, at, disk, i, err) == 0))
 			continue;
 		if (!other || (!ignore_secondaries && !is_offline(lu, at)) ||
 		    lu->run->killed)

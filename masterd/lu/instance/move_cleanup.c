@@ -142,6 +142,17 @@ static WAITS int find_where(struct lu *lu, const char **ret_found,
 	return 0;
 }
 
+/* Its guest has ended meanwhile, but both sides may be primaries. */
+static WAITS void leave_unshared(struct lu *lu)
+{
+	struct move *m = move_of(lu);
+	struct error err;
+
+	if (move_mirror_is(lu) && inst_disks_active(m->inst) &&
+	    move_mirror_unshare(lu, m->target, &err) < 0)
+		lu_warn(lu, "%s", err.text);
+}
+
 WAITS int move_clean_up(struct lu *lu, struct error *err)
 {
 	struct move *m = move_of(lu);
@@ -152,11 +163,13 @@ WAITS int move_clean_up(struct lu *lu, struct error *err)
 			"hangs, the hypervisor might be in a bad state)");
 	if (find_where(lu, &found, &other, err) < 0)
 		return -1;
-	if (found == NULL)
+	if (found == NULL) {
+		leave_unshared(lu);
 		return error_set(err, ERR_EXEC, NULL,
 				 "Instance %s runs on no node; start it with "
 				 "gnt-instance startup",
 				 inst_name(m->inst));
+	}
 	if (str_eq(found, m->source) && can_ask(lu, found)) {
 		if (end_halves(lu, other, &found, err) < 0)
 			return other == NULL
