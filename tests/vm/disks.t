@@ -84,35 +84,43 @@ succeeds "and goes" m gnt-instance remove -f b1
 is "$(vm_sum 1 /dev/loop7 32)" "$sum" "but not its data"
 vm 1 "rm /dev/disk/by-id/site-7; losetup -d /dev/loop7; rm /root/device"
 
-# --- mirrors ---
-succeeds "an instance on DRBD" m $add -t drbd -s 64m -n node1:node2 d1
+# --- mirrors: d1 has two ---
+put_patterns() {
+    vm_pattern 1 /dev/drbd0 64
+    vm_pattern 1 /dev/drbd1 32 500
+}
+sums() { echo "$(vm_sum "$1" /dev/drbd0 64) $(vm_sum "$1" /dev/drbd1 32)"; } # NODE
+# What 8.4 says of all of them: so many are connected, and up to date on both sides.
+in_sync() { [ "$(vm 1 cat /proc/drbd | grep -c 'cs:Connected .*UpToDate/UpToDate')" = 2 ]; }
+succeeds "an instance on DRBD" m $add -t drbd --disk 0:size=64m --disk 1:size=32m -n node1:node2 d1
 like "$(drbd 1)" 'Connected ro:Primary/Secondary ds:UpToDate/UpToDate' "it is in sync"
+succeeds "with both disks" in_sync
 unlike "$(vm 1 'cat /var/log/ganeti/*.log; cat /proc/[0-9]*/cmdline | tr "\0" " "')" \
     "$(vm 1 "drbdsetup show 0 | grep shared-secret | cut -d'\"' -f2")" "its secret is nowhere to be read"
-vm_pattern 1 /dev/drbd0 64
-sum=$(vm_sum 1 /dev/drbd0 64)
+put_patterns
+sum=$(sums 1)
 succeeds "it fails over" m gnt-instance failover -f d1
-is "$(vm_sum 2 /dev/drbd0 64)" "$sum" "with its data"
+is "$(sums 2)" "$sum" "with its data"
 succeeds "it migrates" m gnt-instance migrate -f d1
-is "$(vm_sum 1 /dev/drbd0 64)" "$sum" "with its data"
+is "$(sums 1)" "$sum" "with its data"
 like "$(drbd 1)" 'ro:Primary/Secondary' "and has one primary again"
 succeeds "new storage on the secondary" m gnt-instance replace-disks -s d1
 succeeds "new storage on the primary" m gnt-instance replace-disks -p d1
-is "$(vm_sum 1 /dev/drbd0 64)" "$sum" "with its data"
+is "$(sums 1)" "$sum" "with its data"
 succeeds "it grows" m gnt-instance grow-disk d1 0 32m
 is "$(vm 1 "blockdev --getsize64 /dev/drbd0")" 100663296 "to the size that was asked for"
-is "$(vm_sum 1 /dev/drbd0 64)" "$sum" "with its data"
+is "$(sums 1)" "$sum" "with its data"
 if [ "$NODES" -ge 3 ]; then
     succeeds "another secondary" m gnt-instance replace-disks -n node3 d1
     is "$(lvs_of 2)" "" "nothing stays on the old one"
     succeeds "it fails over there" m gnt-instance failover -f d1
-    is "$(vm_sum 3 /dev/drbd0 64)" "$sum" "with its data"
+    is "$(sums 3)" "$sum" "with its data"
     succeeds "and back" m gnt-instance failover -f d1
     succeeds "it fails over to a third node" m gnt-instance failover -f -n node2 d1
-    is "$(vm_sum 2 /dev/drbd0 64)" "$sum" "with its data"
+    is "$(sums 2)" "$sum" "with its data"
     is "$(lvs_of 1)" "" "the old primary has none of it"
     succeeds "it migrates to a third node" m gnt-instance migrate -f -n node1 d1
-    is "$(vm_sum 1 /dev/drbd0 64)" "$sum" "with its data"
+    is "$(sums 1)" "$sum" "with its data"
     like "$(drbd 1)" 'Connected ro:Primary/Secondary ds:UpToDate/UpToDate' "in sync"
     is "$(lvs_of 3)" "" "the old secondary has none of it"
     other=2
@@ -124,7 +132,6 @@ fi
 lap "trouble"
 vm 1 "drbdsetup disconnect ipv4:192.0.2.11:11000 ipv4:192.0.2.1$other:11000"
 like "$(m gnt-cluster verify-disks)" 'd1' "a mirror that is alone is found"
-in_sync() { drbd 1 | grep -q 'cs:Connected .*UpToDate/UpToDate'; }
 succeeds "and connected again" until_true 120 in_sync
 vm "$other" "drbdsetup detach 0"
 m gnt-instance activate-disks d1 >/dev/null
@@ -137,37 +144,37 @@ apart() { # COMMAND AND ADDRESSES: of both
 }
 apart disconnect
 vm "$other" "drbdsetup primary 0 --force && echo other | dd of=/dev/drbd0 oflag=sync 2>/dev/null; drbdsetup secondary 0"
-vm_pattern 1 /dev/drbd0 64
+put_patterns
 fails "a split brain stays one" m gnt-instance activate-disks d1
 like "$out" 'split brain' "which the error says"
 like "$out" 'gnt-instance replace-disks -s' "with the next command"
 like "$(m gnt-cluster verify)" 'd1.*(degraded|not healthy|faulty)' "verify names it"
-is "$(vm_sum 1 /dev/drbd0 64)" "$sum" "the primary's data are untouched"
+is "$(sums 1)" "$sum" "the primary's data are untouched"
 succeeds "who chooses the primary's" m gnt-instance replace-disks -s d1
 succeeds "has them" until_true 120 in_sync
 succeeds "on both" m gnt-instance failover -f d1
-is "$(vm_sum "$other" /dev/drbd0 64)" "$sum" "sides"
+is "$(sums "$other")" "$sum" "sides"
 succeeds "and back" m gnt-instance failover -f d1
 
 # --- a minor in use by somebody else ---
 vm "$other" 'lvcreate -q -Wn -n foreign -L 8m xenvg; lvcreate -q -Wn -n foreign_meta -L 128m xenvg
-    drbdmeta --force /dev/drbd1 v08 /dev/xenvg/foreign_meta flex-external create-md
-    drbdsetup new-resource foreign; drbdsetup new-minor foreign 1 0
-    drbdsetup attach 1 /dev/xenvg/foreign /dev/xenvg/foreign_meta flexible
-    drbdsetup primary 1 --force; echo mine | dd of=/dev/drbd1 oflag=sync' >/dev/null 2>&1
-foreign=$(vm "$other" 'tail -n +3 /proc/drbd | grep "^ *1:"; head -c 4 /dev/drbd1')
+    drbdmeta --force /dev/drbd2 v08 /dev/xenvg/foreign_meta flex-external create-md
+    drbdsetup new-resource foreign; drbdsetup new-minor foreign 2 0
+    drbdsetup attach 2 /dev/xenvg/foreign /dev/xenvg/foreign_meta flexible
+    drbdsetup primary 2 --force; echo mine | dd of=/dev/drbd2 oflag=sync' >/dev/null 2>&1
+foreign=$(vm "$other" 'tail -n +3 /proc/drbd | grep "^ *2:"; head -c 4 /dev/drbd2')
 fails "a minor in use by somebody else" m $add -t drbd -s 16m -n "node$other:node1" d2
-like "$out" 'drbd1.*in use' "is named"
-is "$(vm "$other" 'tail -n +3 /proc/drbd | grep "^ *1:"; head -c 4 /dev/drbd1')" "$foreign" "and not touched"
+like "$out" 'drbd2.*in use' "is named"
+is "$(vm "$other" 'tail -n +3 /proc/drbd | grep "^ *2:"; head -c 4 /dev/drbd2')" "$foreign" "and not touched"
 is "$(m gnt-instance list --no-headers -o name d2 2>/dev/null)" "" "no instance is left"
 # A job that failed clears up behind its end.
 no_d2() { [ "$(lvs_of 1 | grep -c d2)$(lvs_of "$other" | grep -c d2)" = 00 ]; }
 succeeds "nor a volume of it" until_true 60 no_d2
-like "$(m gnt-cluster verify)" 'minor 1' "verify names the minor"
-vm "$other" 'drbdsetup secondary 1; drbdsetup down foreign; lvremove -qq -f xenvg/foreign xenvg/foreign_meta'
+like "$(m gnt-cluster verify)" 'minor 2' "verify names the minor"
+vm "$other" 'drbdsetup secondary 2; drbdsetup down foreign; lvremove -qq -f xenvg/foreign xenvg/foreign_meta'
 
 # --- parameters of running mirrors ---
-shown() { vm 1 "drbdsetup show 0" | tr -s ' \t' ' '; }
+shown() { vm 1 "drbdsetup show 1" | tr -s ' \t' ' '; }
 m gnt-cluster modify -D drbd:resync-rate=7000,net-custom=--ping-timeout=9,disk-custom="--al-extents 257",protocol=A >/dev/null
 succeeds "parameters of a running mirror change" m gnt-instance activate-disks d1
 like "$(shown)" 'resync-rate 7000k' "its resync rate"
@@ -203,7 +210,7 @@ succeeds "of the secondary" m gnt-instance replace-disks -s d1
 like "$(vm "$other" 'lvs --noheadings -o devices xenvg')" "$(pv data1)" "they do"
 m gnt-node modify-storage --allocatable=yes "node$other" lvm-pv "$(pv data0)" >/dev/null
 vm "$other" "d=$(pv data1); echo 1 >\$(readlink -f /sys/block/\${d##*/}/device/..)/remove"
-vm_pattern 1 /dev/drbd0 64
+put_patterns
 like "$(vm "$other" 'vgs --noheadings -o vg_attr xenvg')" 'wz-p' "the drive is lost"
 like "$(m gnt-cluster verify 2>&1)" "node$other.*xenvg|d1" "verify names it"
 succeeds "the cluster repairs it" m gnt-cluster repair-volumes
@@ -211,7 +218,7 @@ repaired() { vm "$other" 'vgs --noheadings -o vg_attr xenvg' | grep -q 'wz--' &&
 succeeds "the mirror is whole again" until_true 300 repaired
 like "$(vm "$other" 'lvs --noheadings -o devices xenvg')" "$(pv data0)" "on the drive that is left"
 succeeds "and can take over" m gnt-instance failover -f d1
-is "$(vm_sum "$other" /dev/drbd0 64)" "$sum" "with all data"
+is "$(sums "$other")" "$sum" "with all data"
 succeeds "and back" m gnt-instance failover -f d1
 
 # --- a node without power ---
@@ -219,12 +226,12 @@ lap "power"
 vm_crash "$other"
 fails "a failover to a node without power" m gnt-instance failover -f d1
 like "$out" "node$other" "names it"
-is "$(vm_sum 1 /dev/drbd0 64)" "$sum" "loses nothing"
+is "$(sums 1)" "$sum" "loses nothing"
 vm_boot "$other" >/dev/null 2>&1
 succeeds "it is back" m gnt-instance activate-disks d1
 succeeds "and in sync" until_true 300 in_sync
 succeeds "and can take over" m gnt-instance failover -f d1
-is "$(vm_sum "$other" /dev/drbd0 64)" "$sum" "with all data"
+is "$(sums "$other")" "$sum" "with all data"
 unlike "$(m gnt-cluster verify)" ERROR "verify finds nothing wrong"
 succeeds "it goes" m gnt-instance remove -f d1
 is "$(lvs_of 1)$(lvs_of "$other")" "" "and its volumes"

@@ -1,16 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # make test-vm-faults ROUNDS=30: a node daemon is killed, or the power of a node cut,
-# behind a random node call of an operation on mirrored disks.  The job ends with an
-# error that names what it was about, doing it again succeeds, and what was written
-# before is on both nodes.  SEED repeats a run.
+# behind a random node call of an operation on an instance with two mirrored disks; the
+# daemon or the node comes back at once, as under systemd, or when the job has ended.
+# The job ends with an error that names what it was about, doing it again succeeds, and
+# what was written before is on both nodes.  Another instance on these nodes keeps what
+# it has.  SEED repeats a run.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/nodes.sh"
 ROUNDS=${ROUNDS:-30}
 SEED=${SEED:-$(date +%s)}
-CALLS="5 12" # the last call of a node behind which something happens, often and rarely
+CALLS="6 16" # the last call of a node behind which something happens, often and rarely
 AGAIN=4  # so often an operation is repeated
-MIB=16
+MIB=16   # of a disk
+DISKS="0 1"
 NOTHING=e3b0c44298fc1c14 # the sum of no data
 note "SEED=$SEED"
 vm_cluster 3 --memory 384
@@ -34,7 +37,8 @@ debug_daemon() { # NODE
 arm() {
     case $2 in
     kill) arm_act='kill -9 $(pidof gantry-noded)' ;;
-    power) arm_act='echo o >/proc/sysrq-trigger' ;;
+    restart) arm_act='kill -9 $(pidof gantry-noded); sleep 5; exec gantry-noded -d >/dev/null 2>&1 </dev/null' ;;
+    power | cycle) arm_act='echo o >/proc/sysrq-trigger' ;;
     esac
     vm "$1" "rm -f /root/fired; cat >/root/fault <<'END'
 #!/bin/sh
@@ -53,6 +57,18 @@ tail -n 0 -F /var/log/ganeti/node-daemon.log 2>/dev/null | {
 END
 sh /root/fault >/dev/null 2>&1 </dev/null & sleep 0.3" >/dev/null
 }
+has_power() { grep -qsa -- "$VC/[.]machine/node$1/" /proc/[0-9]*/cmdline; }
+# Boot a node that has lost its power, until the operation is over.
+cycle() { # NODE
+    while [ ! -e "$VC/over" ]; do
+        has_power "$1" || {
+            : >"$VC/booted"
+            vm_boot "$1"
+            return
+        }
+        sleep 1
+    done
+}
 is_off() { "$vc" list "$VC" | grep "^node$1" | grep -q ' off '; }
 # What has not happened does not any more; what has, is over.
 disarm() { # NODE: whether it happened
@@ -60,17 +76,29 @@ disarm() { # NODE: whether it happened
         sleep 0.3; test -e /root/fired && echo fired || echo quiet' 2>/dev/null)
     [ "$disarm_said" != quiet ]
 }
+happened() { # NODE FAULT
+    disarm "$1" && return 0
+    [ "$2" = cycle ] && [ -e "$VC/booted" ]
+}
 # recover NODE FAULT
 recover() {
-    if disarm "$1"; then
+    if happened "$1" "$2"; then
         fired=$((fired + 1))
-        [ "$2" = kill ] || {
+        case $2 in
+        power)
             until_true 60 is_off "$1" || vm_crash "$1"
             vm_boot "$1" >/dev/null 2>&1
+            ;;
+        cycle) wait "$one_cycle" ;;
+        esac
+        case $2 in power | cycle)
             quick "$1"
             debug_daemon "$1"
-        }
+            ;;
+        esac
     fi
+    : >"$VC/over"
+    [ "$2" != cycle ] || wait "$one_cycle"
     daemon "$1"
     until_true 60 vm "$1" 'pidof gantry-noded >/dev/null'
 }
@@ -86,26 +114,64 @@ END
 
 # --- the instance f, that lives through all rounds ---
 
-add() { m gnt-instance add -o noop -B memory=32 --no-name-check --no-ip-check --no-nics -t drbd -s ${MIB}m -n "node$1:node$2" f; }
+added="gnt-instance add -o noop -B memory=32 --no-name-check --no-ip-check --no-nics -t drbd"
+add() { m $added --disk 0:size=${MIB}m --disk 1:size=${MIB}m -n "node$1:node$2" f; }
 field() { m gnt-instance list --no-headers -o "$1" f 2>/dev/null | tr -d ' '; }
 number() { echo "$1" | sed -n 's/^node\([0-9]\).*/\1/p'; }
 primary() { number "$(field pnode)"; }
 secondary() { number "$(field snodes)"; }
-DEVICE=/var/run/ganeti/instance-disks/f:0
-# Sequence numbers, others in each round.
-write_on() { # NODE ROUND
-    vm "$1" "seq $2$2$2$2$2 99999999999 | head -c $((MIB * 1048576)) | dd of=$DEVICE bs=1M iflag=fullblock oflag=direct 2>/dev/null; \
-        dd if=$DEVICE bs=1M count=$MIB iflag=direct 2>/dev/null | sha256sum | cut -c1-16"
+device() { echo "/var/run/ganeti/instance-disks/$1:$2"; } # INSTANCE DISK
+# Sequence numbers, others on each disk and in each round.
+write_on() { # NODE INSTANCE ROUND
+    for write_disk in $DISKS; do
+        write_to=$(device "$2" "$write_disk")
+        vm_pattern "$1" "$write_to" $MIB "1$write_disk$(printf %04d "$3")000"
+        vm_sum "$1" "$write_to" $MIB
+    done | xargs
 }
 config_volumes() { m grep -o '"xenvg", *"[^"]*"' /var/lib/ganeti/config.data | sed 's/.*"\([^"]*\)"$/\1/'; }
-# What lies below both sides, which are in sync.
+data_of() { echo "$1" | grep -E "[.]disk$2(_data)?\$"; } # VOLUMES DISK
+# What lies below both sides, which are in sync; disk after disk.
 sums() {
-    sums_data=/dev/xenvg/$(config_volumes | grep -E '[.]disk[0-9]+(_data)?$')
-    echo $(vm_sum "$(primary)" "$sums_data" $MIB) $(vm_sum "$(secondary)" "$sums_data" $MIB)
+    sums_of=$(config_volumes | grep -vxF "$g_volumes")
+    for sums_node in "$(primary)" "$(secondary)"; do
+        for sums_disk in $DISKS; do
+            vm_sum "$sums_node" "/dev/xenvg/$(data_of "$sums_of" "$sums_disk")" $MIB
+        done
+    done | xargs
 }
-in_sync() {
-    m gnt-instance activate-disks f >/dev/null 2>&1
-    vm "$(primary)" cat /proc/drbd | grep -q 'cs:Connected .*UpToDate/UpToDate'
+# All mirrors of a node, and so many at least; each has one primary.
+SOUND='cs:Connected ro:\(Primary/Secondary\|Secondary/Primary\) ds:UpToDate/UpToDate'
+connected() { # NODE N
+    connected_is=$(vm "$1" "grep ' cs:' /proc/drbd" | grep -v cs:Unconfigured)
+    [ "$(echo "$connected_is" | grep -c "$SOUND")" -ge "$2" ] &&
+        ! echo "$connected_is" | grep -qv "$SOUND"
+}
+in_sync() { # NODE: both instances
+    connected "$1" "$(echo $DISKS | wc -w)" || {
+        m sh -c 'gnt-instance activate-disks f; gnt-instance activate-disks g' >/dev/null 2>&1
+        connected "$1" "$(echo $DISKS | wc -w)"
+    }
+}
+
+# --- the instance g, that nobody touches ---
+
+g_sums() {
+    for g_node in 2 3; do
+        for g_disk in $DISKS; do
+            vm_sum $g_node "/dev/xenvg/$(data_of "$g_volumes" "$g_disk")" $MIB
+        done
+    done | xargs
+}
+g_begin() {
+    m $added --disk 0:size=${MIB}m --disk 1:size=${MIB}m -n node2:node3 g >/dev/null || return 1
+    g_volumes=$(config_volumes)
+    g_sum=$(write_on 2 g 0)
+}
+# A node that has lost its power has no mirrors when it comes again.
+g_check() {
+    until_true 200 in_sync 2 || note "$(m gnt-instance activate-disks g 2>&1; vm 2 cat /proc/drbd)"
+    is "$(g_sums)" "$g_sum $g_sum" "$one_what: the other instance"
 }
 
 operate() { # do it, or do the rest of it
@@ -172,8 +238,8 @@ begin() { # whatever the round before has left
     }
     [ -n "$(primary)" ] || add "$one_p" "$one_s" >/dev/null 2>&1 || return 1
     m gnt-instance activate-disks f >/dev/null 2>&1
-    one_sum=$(write_on "$one_p" "$1")
-    [ "$one_sum" != "$NOTHING" ]
+    one_sum=$(write_on "$one_p" f "$1")
+    case $one_sum in *$NOTHING*) false ;; esac
 }
 
 # One that takes part, but for the master.
@@ -194,7 +260,8 @@ one() { # NUMBER
     shift
     shift $(((one_number - 1 + SEED) % 8))
     one_op=$1
-    random 2; [ "$random_got" = 0 ] && one_fault=kill || one_fault=power
+    random 6
+    one_fault=$(echo kill restart restart power cycle cycle | cut -d' ' -f$((random_got + 1)))
     random 3; [ "$random_got" = 0 ] && one_calls=${CALLS#* } || one_calls=${CALLS% *}
     random "$one_calls"; one_calls=$((random_got + 1))
     one_what="round $one_number: $one_op"
@@ -203,6 +270,8 @@ one() { # NUMBER
     choose_node
     one_what="$one_what of $one_p:$one_s, $one_fault of node$one_node behind call $one_calls"
     arm "$one_node" "$one_fault" "$one_calls"
+    rm -f "$VC/over" "$VC/booted"
+    [ "$one_fault" != cycle ] || { cycle "$one_node" >/dev/null 2>&1 & one_cycle=$!; }
     one_said=$(operate 2>&1)
     one_status=$?
     recover "$one_node" "$one_fault"
@@ -218,9 +287,10 @@ one() { # NUMBER
         note "$one_said"
         tap_point 1 "$one_what: it cannot be done again"
     }
-    [ "$one_op" != create ] || one_sum=$(write_on "$(primary)" "$one_number")
-    until_true 200 in_sync || note "$(m gnt-instance activate-disks f 2>&1)"
+    [ "$one_op" != create ] || one_sum=$(write_on "$(primary)" f "$one_number")
+    until_true 200 in_sync "$(primary)" || note "$(m gnt-instance activate-disks f 2>&1; vm "$(primary)" cat /proc/drbd)"
     is "$(sums)" "$one_sum $one_sum" "$one_what"
+    g_check
     check_orphans
 }
 
@@ -228,6 +298,10 @@ for n in 1 2 3; do
     quick $n
     [ $n = 1 ] || debug_daemon $n
 done
+g_begin || {
+    echo "Bail out! no second instance"
+    exit 1
+}
 failed=0 left=0 fired=0
 for round in $(seq "$ROUNDS"); do
     one_begun=$(date +%s)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# A real guest on a mirrored disk, placed by hail, that writes all the time: live
+# A real guest on two mirrored disks, placed by hail, that writes all the time: live
 # migration, new storage, the primary's power cut, failover, the node back, an
 # evacuation.  Then the same guest on a volume.  Of the sequence numbers that it
 # writes none may be missing behind the last one, and of those that were on the disk
@@ -65,12 +65,19 @@ whole() { # NODE
         NR > 1 && $1 != last + 1 {bad = 1} {last = $1}
         END {print (NR == n && !bad) ? "whole" : "torn at " last " of " NR}'
 }
-# What lies behind the ring stays as it was.
-put_pattern() { vm "$1" "seq 1 9999999 | head -c $(((MIB - 1) * 1048576)) | dd of=$(device) bs=1M seek=1 iflag=fullblock oflag=direct 2>/dev/null"; }
-pattern() { vm "$1" "dd if=$(device) bs=1M skip=1 count=$((MIB - 1)) iflag=direct 2>/dev/null | sha256sum" | cut -c1-16; }
+# What lies behind the ring stays as it was, and so does all of the second disk.
+second() { echo "/var/run/ganeti/instance-disks/g:1"; }
+put_pattern() {
+    vm "$1" "seq 1 9999999 | head -c $(((MIB - 1) * 1048576)) | dd of=$(device) bs=1M seek=1 iflag=fullblock oflag=direct 2>/dev/null"
+    vm_pattern "$1" "$(second)" $MIB 500
+}
+pattern() {
+    vm "$1" "{ dd if=$(device) bs=1M skip=1 count=$((MIB - 1)) iflag=direct
+        dd if=$(second) bs=1M count=$MIB iflag=direct; } 2>/dev/null | sha256sum" | cut -c1-16
+}
 add_guest() { # OPTION...
     m gnt-instance add --no-name-check --no-ip-check --no-nics -o noop -B memory=96 \
-        -s ${MIB}m -H "kvm:$hv" --no-start "$@" g
+        --disk 0:size=${MIB}m --disk 1:size=${MIB}m -H "kvm:$hv" --no-start "$@" g
 }
 full() { [ "$(highest "$1")" -ge $RING ]; }
 begin_guest() { # the pattern, then the guest
@@ -87,7 +94,7 @@ cut_power() { # of the primary
 }
 in_sync() {
     m gnt-instance activate-disks g >/dev/null 2>&1
-    vm "$(primary)" cat /proc/drbd | grep -q 'cs:Connected .*UpToDate/UpToDate'
+    [ "$(vm "$(primary)" cat /proc/drbd | grep -c 'cs:Connected .*UpToDate/UpToDate')" = 2 ]
 }
 sound() { m gnt-cluster verify >"$guest/said" 2>&1; }
 verified() {

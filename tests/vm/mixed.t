@@ -43,9 +43,10 @@ quick="-o noop -B memory=32 --no-name-check --no-ip-check --no-nics"
 lvs_of() { vm "$1" 'lvs --noheadings -o lv_name,lv_tags xenvg' | awk '{print $1, $2}' | sort; }
 # What a mirror is on a node: minor, volumes, port.
 mirror_on() { vm "$1" "drbdsetup show | grep -E 'resource|minor|disk.*/dev|_remote_host|address' | tr -s ' \t\n' ' ' | sed 's/address ipv4 [0-9.]*/address/g'"; }
-sound_on() { vm "$1" cat /proc/drbd | grep -q 'cs:Connected ro:[^ ]* ds:UpToDate/UpToDate'; }
-device() { vm "$1" "readlink -f /var/run/ganeti/instance-disks/$2:0" | tail -1; }
+sound_on() { [ "$(vm "$1" cat /proc/drbd | grep -c 'cs:Connected ro:[^ ]* ds:UpToDate/UpToDate')" = 2 ]; }
+device() { vm "$1" "readlink -f /var/run/ganeti/instance-disks/$2:${3:-0}" | tail -1; } # NODE INSTANCE [DISK]
 sum() { vm_sum "$1" "$(device "$1" "$2")" $MIB; }
+sums() { echo "$(sum "$1" d1) $(vm_sum "$1" "$(device "$1" d1 1)" $MIB)"; } # of d1, which has two disks
 # Certificates of elliptic curves are weak for Ganeti's node daemon, which counts
 # their bits as RSA's, and node2 is no candidate.
 errors() { "$1" gnt-cluster verify 2>&1 | grep ERROR | grep -v -i 'ssh\|weak public/private keypair\|rebuild node certificates\|Not enough master candidates'; }
@@ -58,28 +59,29 @@ debian_node 2
 like "$(exe_of 2)" python "Debian's node daemon runs on node2"
 known() { [ "$(ours gnt-node list --no-headers -o mtotal node2 | grep -c '?')" = 0 ]; }
 succeeds "our master knows it" until_true 60 known
-succeeds "a mirror between ours and Debian's" ours gnt-instance add $quick -t drbd -s ${MIB}m -n node1:node2 d1
+succeeds "a mirror between ours and Debian's" ours gnt-instance add $quick -t drbd --disk 0:size=${MIB}m --disk 1:size=${MIB}m -n node1:node2 d1
 succeeds "is in sync" until_true 120 sound_on 1
 is "$(lvs_of 2)" "$(lvs_of 1)" "both nodes have the same volumes, with the same owner"
 is "$(mirror_on 2 | tr -s ' ')" "$(mirror_on 1 | tr -s ' ')" "the same minor and port"
 vm_pattern 1 "$(device 1 d1)" $MIB
-wanted=$(sum 1 d1)
+vm_pattern 1 "$(device 1 d1 1)" $MIB 500
+wanted=$(sums 1)
 succeeds "it fails over to Debian's" ours gnt-instance failover -f d1
-is "$(sum 2 d1)" "$wanted" "with its data"
+is "$(sums 2)" "$wanted" "with its data"
 succeeds "it migrates to ours" ours gnt-instance migrate -f d1
-is "$(sum 1 d1)" "$wanted" "with its data"
+is "$(sums 1)" "$wanted" "with its data"
 lap "failover and migration"
 succeeds "new storage on Debian's" ours gnt-instance replace-disks -s d1
 succeeds "it migrates there" ours gnt-instance migrate -f d1
-is "$(sum 2 d1)" "$wanted" "with its data"
+is "$(sums 2)" "$wanted" "with its data"
 succeeds "new storage there, as its primary" ours gnt-instance replace-disks -p d1
-is "$(sum 2 d1)" "$wanted" "with its data"
+is "$(sums 2)" "$wanted" "with its data"
 succeeds "its secondary moves from one of ours to the other" ours gnt-instance replace-disks -n node3 d1
 is "$(lvs_of 1)" "" "nothing stays behind"
 succeeds "it grows" ours gnt-instance grow-disk d1 0 16m
 is "$(vm 2 "blockdev --getsize64 $(device 2 d1)")" $(((MIB + 16) * 1048576)) "to its size"
 succeeds "it fails over to ours" ours gnt-instance failover -f d1
-is "$(sum 3 d1)" "$wanted" "with its data"
+is "$(sums 3)" "$wanted" "with its data"
 lap "new storage"
 succeeds "a volume on Debian's" ours gnt-instance add $quick -t plain -s ${MIB}m -n node2 p1
 vm_pattern 2 "$(device 2 p1)" $MIB
@@ -109,18 +111,18 @@ succeeds "and serves it" until_true 120 theirs gnt-cluster queue undrain
 like "$(exe_of 2) $(exe_of 3)" 'gantry-noded.*gantry-noded' "over node daemons of ours"
 succeeds "it finds the disks" theirs gnt-instance activate-disks d1
 is "$(lvs_of 2; mirror_on 2)$(lvs_of 3; mirror_on 3)" "$before2$before3" "which are the same volumes and minors"
-is "$(sum 3 d1)" "$wanted" "with the same data"
+is "$(sums 3)" "$wanted" "with the same data"
 succeeds "the mirror fails over" theirs gnt-instance failover -f d1
-is "$(sum 2 d1)" "$wanted" "with its data"
+is "$(sums 2)" "$wanted" "with its data"
 succeeds "it migrates" theirs gnt-instance migrate -f d1
-is "$(sum 3 d1)" "$wanted" "with its data"
+is "$(sums 3)" "$wanted" "with its data"
 succeeds "new storage on the secondary" theirs gnt-instance replace-disks -s d1
 succeeds "new storage on the primary" theirs gnt-instance replace-disks -p d1
-is "$(sum 3 d1)" "$wanted" "with its data"
+is "$(sums 3)" "$wanted" "with its data"
 succeeds "its secondary moves to Debian's node" theirs gnt-instance replace-disks -n node1 d1
 is "$(lvs_of 2 | grep -c 'originstname[+]d1')" 0 "nothing stays behind"
 succeeds "it migrates there" theirs gnt-instance migrate -f d1
-is "$(sum 1 d1)" "$wanted" "with its data"
+is "$(sums 1)" "$wanted" "with its data"
 lap "Ganeti's master has moved the mirror"
 succeeds "a new mirror" theirs gnt-instance add $quick -t drbd -s ${MIB}m -n node2:node1 d2
 like "$(vm 2 cat /proc/drbd; lvs_of 2)" 'originstname[+]d2' "has volumes on ours"

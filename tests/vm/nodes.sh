@@ -41,9 +41,9 @@ vm_cluster() {
 vm_crash() { "$vc" crash "$VC" "node$1"; }
 vm_boot() { "$vc" start "$VC" "node$1"; }
 
-# vm_pattern NODE DEVICE MIB: write sequence numbers on it; vm_sum: what is on it.
+# vm_pattern NODE DEVICE MIB [FIRST]: write sequence numbers on it; vm_sum: what is on it.
 vm_pattern() {
-    vm "$1" "seq 1 99999999 | head -c $(($3 * 1048576)) | dd of=$2 bs=1M iflag=fullblock oflag=direct 2>/dev/null"
+    vm "$1" "seq ${4:-1} 99999999999 | head -c $(($3 * 1048576)) | dd of=$2 bs=1M iflag=fullblock oflag=direct 2>/dev/null"
 }
 vm_sum() { # NODE DEVICE MIB
     vm "$1" "dd if=$2 bs=1M count=$3 iflag=direct 2>/dev/null | sha256sum | cut -c1-16"
