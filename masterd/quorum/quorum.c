@@ -600,8 +600,31 @@ bool quorum_missing(struct quorum *q, struct strv *ret_names)
 				    &status.silent);
 }
 
+/* Of those that are missing some may be up, but not know this node as a
+ * candidate; to be freed. */
+static char *tell_refusing(const struct quorum *q, const struct strv *missing)
+{
+	auto_strv struct strv names = {0};
+	auto_free char *list = NULL;
+
+	for (size_t i = 0; i < q->n_candidates; i++) {
+		const struct quorum_candidate *c = &q->candidates[i];
+
+		if (c->refuses && strv_has(missing, quorum_candidate_name(c)))
+			strv_add(&names, quorum_candidate_name(c));
+	}
+	if (names.n == 0)
+		return xstrdup("");
+	list = strv_join(&names, ", ");
+	return xprintf(". These run, but do not serve this node, which became "
+		       "a candidate while they were away: %s (gnt-cluster "
+		       "master-failover there asks whom they have to serve)",
+		       list);
+}
+
 int quorum_safe(struct quorum *q, struct error *err)
 {
+	auto_free char *refusing = NULL;
 	auto_strv struct strv silent = {0};
 	struct consensus_status status;
 	auto_free char *names = NULL;
@@ -618,10 +641,11 @@ int quorum_safe(struct quorum *q, struct error *err)
 	if (!quorum_missing(q, &silent))
 		return 0;
 	names = strv_join(&silent, ", ");
+	refusing = tell_refusing(q, &silent);
 	return error_set(err, ERR_QUEUE, NULL,
 			 "Nothing can be changed now, because too many master "
 			 "candidates do not answer: %s. Start them; if they "
 			 "are lost for good, gnt-cluster recover --drop NODE "
-			 "goes on without them",
-			 names);
+			 "goes on without them%s",
+			 names, refusing);
 }

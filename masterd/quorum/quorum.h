@@ -138,8 +138,10 @@ WAITS char *quorum_find_newer(struct quorum *q);
 /* Asks the nodes that have no part of the log by what this server knows: the
  * name of one that knows of committed changes which this server lacks, to be
  * freed.  The membership here is an old one then, of a disk that was put back
- * to an image; those that were members at that time might follow it.  NULL:
- * nobody who answers in time knows of any. */
+ * to an image; those that were members at that time might follow it.  Or this
+ * node was away while others became candidates: so its node daemon lets in from
+ * now on whom that one lets in.  NULL: nobody who answers in time knows of any.
+ */
 WAITS char *quorum_overtaken_by(struct quorum *q);
 /* Let a candidate whose part is newer lead and hand over to this server, which
  * gets what it lacks in this way.  Does not wait for that; false: there is

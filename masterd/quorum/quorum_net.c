@@ -21,15 +21,17 @@ struct parcel {
 
 /* A node that answers again may have no server that does: on a former master
  * its daemon is not started before the node knows that it is none. */
-static void note_answer(const struct parcel *p, bool answers)
+static void note_answer(const struct parcel *p, bool answers, bool refuses)
 {
 	struct quorum *q = p->q;
 	struct quorum_candidate *c = quorum_candidate_of(q, p->to);
 	bool back = c != NULL && answers && c->away;
 	uint64_t term;
 
-	if (c != NULL)
+	if (c != NULL) {
 		c->away = !answers;
+		c->refuses = refuses;
+	}
 	if (back && q->config.heard != NULL && quorum_leads(q, &term))
 		q->config.heard(q->config.arg);
 }
@@ -66,7 +68,8 @@ static void on_reply(void *arg, const char *text, size_t len,
 	size_t answer_len = 0;
 	auto_free char *answer = read_answer(text, len, &answer_len);
 
-	note_answer(p, text != NULL || err->kind == ERR_EXEC);
+	note_answer(p, text != NULL || err->kind == ERR_EXEC,
+		    text == NULL && error_is(err, ECODE_SHUT_OUT));
 	p->sent(p->arg, text != NULL && str_starts(text, "[true"), answer,
 		answer_len);
 }

@@ -88,6 +88,7 @@ static void keep(struct quorum *q, const struct quorum_candidate *old, size_t n)
 				q->candidates[i].turned_away =
 					old[k].turned_away;
 				q->candidates[i].away = old[k].away;
+				q->candidates[i].refuses = old[k].refuses;
 				q->candidates[i].ganetis = old[k].ganetis;
 			}
 }

@@ -468,6 +468,8 @@ json_t *quorum_order(struct quorum *q, const json_t *order, struct error *err)
 		return take_lend(q, order, err);
 	if (str_eq(verb, "write_out"))
 		return take_write_out(q, order, err);
+	if (str_eq(verb, "certificates"))
+		return quorum_tell_certs(q);
 	if (str_eq(verb, "may_drop"))
 		return take_may_drop(q, order, err);
 	if (str_eq(verb, "leave") || str_eq(verb, "make_way"))
@@ -626,7 +628,12 @@ char *quorum_overtaken_by(struct quorum *q)
 	found = first_by_status(q, results, keep_those_with_log(q, results, n),
 				OVERTAKEN_MS, has_what_lacks);
 	node_results_free(results, n);
-	return found == NULL ? NULL : xstrdup(node_name(found));
+	if (found == NULL)
+		return NULL;
+	/* It needs the vote of this server, and has to be heard here for that.
+	 */
+	quorum_learn_certs(q, found);
+	return xstrdup(node_name(found));
 }
 
 bool quorum_borrow(struct quorum *q)

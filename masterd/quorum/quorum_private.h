@@ -24,6 +24,7 @@ struct quorum_candidate {
 	bool turned_away; /* it was said that the log has no room for it */
 	unsigned unheard; /* questions in a row that it did not answer */
 	bool away;	  /* its node did not answer the last parcel */
+	bool refuses;	  /* it did not serve this node at all */
 	bool ganetis;	  /* Ganeti's node daemon runs there: it has no part */
 };
 
@@ -95,6 +96,11 @@ bool quorum_has_forgotten(const struct quorum *q);
 
 /* Begin to write down whom the configuration lets in: it has changed. */
 void quorum_let_in(struct quorum *q);
+/* The answer to the order "certificates": {"applied": index, "certs": {uuid of
+ * a node: digest}}. */
+json_t *quorum_tell_certs(const struct quorum *q);
+/* Let in whom this node lets in, which has more of the log than this server. */
+WAITS void quorum_learn_certs(struct quorum *q, const json_t *node);
 
 /* --- quorum_nodes.c --- */
 

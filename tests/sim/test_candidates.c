@@ -104,6 +104,22 @@ Test(candidates, all_at_once_need_the_old_ones)
 	cr_assert_null(s.nodes[0].master);
 }
 
+/* Its node daemon does not know the new one, without whom nobody can lead. */
+Test(candidates, who_was_away_learns_whom_it_has_to_hear)
+{
+	cut(1 << 2);
+	set_candidate(1, false);
+	set_candidate(3, true);
+	commit(5 * MINUTE_MS);
+	cr_assert(committed);
+	sim_run(&s, 5 * MINUTE_MS, NULL, NULL);
+	cut(0);
+	sim_power_cut(&s.nodes[0], 1);
+	cr_assert_not(fail_over(3, 2 * MINUTE_MS), "nobody hears it");
+	cr_assert_not(fail_over(2, 2 * MINUTE_MS), "the other one has more");
+	cr_assert(fail_over(3, 5 * MINUTE_MS));
+}
+
 /* The old ones decide who comes after them. */
 Test(candidates, new_ones_that_are_away_are_taken_in_later)
 {
