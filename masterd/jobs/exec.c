@@ -355,6 +355,7 @@ static void lu_free(struct lu **p)
 	json_decref(lu->dry_run_result);
 	json_decref(lu->answer);
 	json_decref(lu->env_before);
+	json_decref(lu->answered);
 	strv_done(&lu->hooks_after);
 	free(lu->locks);
 	free(lu->keep);

@@ -240,6 +240,53 @@ Test(replace,
 	cr_expect_eq(n, 2);
 }
 
+/* --- node daemons that are started anew --- */
+
+struct saying {
+	uint64_t job;
+	const char *text;
+};
+
+static bool says(struct sim *sim, void *arg)
+{
+	const struct saying *w = arg;
+	auto_json json_t *log =
+		job_field(queue_job(sim->master->queue, w->job), "oplog");
+	auto_free char *text = json_text(log);
+
+	return strstr(text, w->text) != NULL;
+}
+
+/* The daemon of the node with the new storage is killed between two calls, and
+ * is there again after so long: how the job ends. */
+static const char *restarted(int64_t ms)
+{
+	struct saying w = {.text = "storage on node2.example.com for disk/1"};
+
+	w.job = sim_submit(&s, op_replace("replace_on_secondary", NULL), NULL);
+	cr_assert(sim_run(&s, 60000, says, &w));
+	sim_kill(&s.nodes[1].daemon);
+	sim_run(&s, ms, NULL, NULL);
+	sim_start_daemon(&s.nodes[1]);
+	return sim_wait(&s, w.job);
+}
+
+Test(replace, a_node_daemon_that_is_started_anew_is_waited_for)
+{
+	auto_strv struct strv before = {0}, after = {0};
+
+	make_mirrored();
+	table_each(&s.files, note_name, &before);
+	cr_expect_str_eq(restarted(2000), "success");
+	cr_expect_str_eq(restarted(60000), "error");
+	/* What could not be removed there is left over. */
+	table_each(&s.files, note_name, &after);
+	cr_expect_gt(after.n, before.n);
+	for (size_t i = 0; i < after.n; i++)
+		if (!strv_has(&before, after.items[i]))
+			table_remove(&s.files, after.items[i]);
+}
+
 Test(replace, another_secondary)
 {
 	make_mirrored();

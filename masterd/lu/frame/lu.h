@@ -43,6 +43,10 @@ struct lu {
 	 * then. */
 	json_t *answer;
 
+	/* Private to lu_call(): nodes that have answered this job, {uuid:
+	 * whether they may be waited for}; NULL: none. */
+	json_t *answered;
+
 	/* Private to exec.c and hooks.c. */
 	struct lu_locks *locks;
 	struct lu_keep *keep;
@@ -200,7 +204,9 @@ WAITS json_t *lu_submit_undo(struct lu *lu, json_t *jobs STEALS,
 /* The reason trail for node calls that take it; to be freed. */
 json_t *lu_reason(struct lu *lu);
 
-/* Call one node by UUID; as noderpc_call(). */
+/* Call one node by UUID; as noderpc_call().  A node daemon that has answered
+ * this job and does not run now is just being started anew, as a rule: it is
+ * waited for, some seconds and once in a job. */
 WAITS json_t *lu_call(struct lu *lu, const char *node_uuid,
 		      struct rpc_request request, struct error *err);
 

@@ -6,9 +6,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/clock.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
 #include "masterd/lu/frame/lu_private.h"
+
+/* A service manager starts a node daemon anew within this, */
+#define RESTART_US 5000000
+/* which is looked for so often. */
+#define RESTART_MS 500
 
 /* --- wants --- */
 
@@ -295,6 +301,53 @@ struct node_result *lu_call_nodes(struct lu *lu, const struct strv *uuids,
 	return results;
 }
 
+static void note_answer(struct lu *lu, const json_t *node, bool waits)
+{
+	if (lu->answered == NULL)
+		lu->answered = json_object();
+	json_set_bool(lu->answered, node_uuid(node), waits);
+}
+
+/* Whether a call that reached nobody is made again, until *until_us. */
+static bool may_be_back(struct lu *lu, const json_t *node, int64_t *until_us,
+			const struct error *err)
+{
+	if (!error_is(err, ECODE_REFUSED) || lu->run->killed ||
+	    !json_bool(lu->answered, node_uuid(node), false))
+		return false;
+	if (*until_us == 0) {
+		*until_us = clock_mono_us() + RESTART_US;
+		lu_info(lu,
+			"The node daemon of %s does not run; waiting for it",
+			node_name(node));
+	}
+	if (clock_mono_us() < *until_us)
+		return true;
+	note_answer(lu, node, false);
+	return false;
+}
+
+static WAITS json_t *call_until_back(struct lu *lu, const json_t *node,
+				     struct rpc_request request,
+				     struct error *err)
+{
+	auto_json json_t *args = request.args;
+	int64_t until_us = 0;
+
+	for (;;) {
+		struct rpc_request once = request;
+		json_t *answer;
+
+		once.args = json_ref(args);
+		answer = noderpc_call(lu->m->rpc, node, once, err);
+		if (answer != NULL || err->kind != ERR_RPC)
+			note_answer(lu, node, true);
+		if (answer != NULL || !may_be_back(lu, node, &until_us, err))
+			return answer;
+		task_sleep(RESTART_MS);
+	}
+}
+
 json_t *lu_call(struct lu *lu, const char *node_uuid,
 		struct rpc_request request, struct error *err)
 {
@@ -308,7 +361,7 @@ json_t *lu_call(struct lu *lu, const char *node_uuid,
 			  node_uuid);
 		return NULL;
 	}
-	return noderpc_call(lu->m->rpc, kept, request, err);
+	return call_until_back(lu, kept, request, err);
 }
 
 int lu_not_valid(struct error *err)
