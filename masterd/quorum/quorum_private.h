@@ -99,7 +99,9 @@ void quorum_let_in(struct quorum *q);
 /* The answer to the order "certificates": {"applied": index, "certs": {uuid of
  * a node: digest}}. */
 json_t *quorum_tell_certs(const struct quorum *q);
-/* Let in whom this node lets in, which has more of the log than this server. */
+/* Let in whom this node lets in, which has more of the log than this server. It
+ * has to have said the number of the log, which only candidates are told: any
+ * other node could name itself. */
 WAITS void quorum_learn_certs(struct quorum *q, const json_t *node);
 
 /* --- quorum_nodes.c --- */
