@@ -227,9 +227,12 @@ static WAITS bool pause_until(int64_t deadline_us, unsigned *pause_ms)
 	return true;
 }
 
-/* A device that is connected asks its peer about a disk that it is given, and
- * takes no options for it until the peer has answered. */
+typedef bool status_fits(const struct drbd_status *s);
+
+/* Wait until the device is so, or is no more; wrong: what is said when it takes
+ * too long. */
 static WAITS int await_disk(const struct paths *p, const struct drbd_dev *d,
+			    status_fits *fits, const char *wrong,
 			    struct error *err)
 {
 	int64_t deadline_us = clock_mono_us() + CHANGE_US;
@@ -239,13 +242,11 @@ static WAITS int await_disk(const struct paths *p, const struct drbd_dev *d,
 		struct drbd_status s;
 		int rc = drbd_dev_status(p, d->minor, NULL, &s, err);
 
-		if (rc <= 0 || !drbd_status_is_attaching(&s))
+		if (rc <= 0 || fits(&s))
 			return rc < 0 ? -1 : 0;
 		if (!pause_until(deadline_us, &pause_ms))
-			return error_set(err, ERR_BLOCKDEV, NULL,
-					 "%s: its peer does not say whose data "
-					 "count (%s)",
-					 d->name, s.disk);
+			return error_set(err, ERR_BLOCKDEV, NULL, "%s: %s (%s)",
+					 d->name, wrong, s.disk);
 	}
 }
 
@@ -289,7 +290,10 @@ WAITS int drbd_dev_tune(const struct paths *p, const struct drbd_dev *d,
 	strv_addf(&argv, "%" PRId64, d->minor);
 	add_sync(&argv, d->params);
 	add_barriers(&argv, d->params, true);
-	if (await_disk(p, d, err) == 0 &&
+	/* A device that is connected asks its peer about a disk that it is
+	 * given, and takes no options for it until that has answered. */
+	if (await_disk(p, d, drbd_status_is_settled,
+		       "its peer does not say whose data count", err) == 0 &&
 	    storage_tool_check_strv(p, &argv, err) == 0)
 		return 0;
 	return error_wrap(err, "%s: can't set the synchronization parameters",
@@ -314,23 +318,10 @@ WAITS int drbd_dev_customize_disk(const struct paths *p,
 WAITS int drbd_dev_detach(const struct paths *p, const struct drbd_dev *d,
 			  struct error *err)
 {
-	int64_t deadline_us = clock_mono_us() + CHANGE_US;
-	unsigned pause_ms = CHANGE_MIN_MS;
-
 	if (drbd_dev_run(p, d, "detach", NULL, err) < 0)
 		return -1;
-	for (;;) {
-		struct drbd_status s;
-		int rc = drbd_dev_status(p, d->minor, NULL, &s, err);
-
-		if (rc <= 0 || drbd_status_is_diskless(&s))
-			return rc < 0 ? -1 : 0;
-		if (!pause_until(deadline_us, &pause_ms))
-			return error_set(err, ERR_BLOCKDEV, NULL,
-					 "%s: it does not let go of its disk "
-					 "(%s)",
-					 d->name, s.disk);
-	}
+	return await_disk(p, d, drbd_status_is_diskless,
+			  "it does not let go of its disk", err);
 }
 
 WAITS int drbd_dev_down(const struct paths *p, const struct drbd_dev *d,

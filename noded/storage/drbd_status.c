@@ -286,10 +286,10 @@ bool drbd_status_is_diskless(const struct drbd_status *s)
 	return strcmp(s->disk, "Diskless") == 0;
 }
 
-bool drbd_status_is_attaching(const struct drbd_status *s)
+bool drbd_status_is_settled(const struct drbd_status *s)
 {
-	return strcmp(s->disk, "Attaching") == 0 ||
-	       strcmp(s->disk, "Negotiating") == 0;
+	return strcmp(s->disk, "Attaching") != 0 &&
+	       strcmp(s->disk, "Negotiating") != 0;
 }
 
 static bool is_one_of(const struct drbd_status *s, const char *const *states,

@@ -49,8 +49,8 @@ json_t *drbd_status_minors9(const json_t *resources);
 bool drbd_status_is(const struct drbd_status *s, const char *state);
 bool drbd_status_is_synced_here(const struct drbd_status *s);
 bool drbd_status_is_diskless(const struct drbd_status *s);
-/* It has a disk, of which it is not known yet whether its data count. */
-bool drbd_status_is_attaching(const struct drbd_status *s);
+/* It is known whether the data of the disk here count, if there is one. */
+bool drbd_status_is_settled(const struct drbd_status *s);
 /* Connected, and nothing is to be done; the kernel may compare both sides. */
 bool drbd_status_is_connected(const struct drbd_status *s);
 /* On the way to being equal, or in a handshake that leads there. */
