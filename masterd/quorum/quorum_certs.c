@@ -18,13 +18,16 @@
 #include "lib/base/str.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
+#include "lib/model/config/ssconf.h"
 #include "masterd/quorum/quorum_private.h"
 
 #define FILE_MODE 0600
-/* A list of some hundred candidates. */
-#define FILE_MAX (1024u * 1024)
-#define FULL_US 1000000
+/* When a full disk is tried again. */
+#define FULL_US 10000000
 #define ASK_MS 1000u
+/* For a write of the own list that is under way; not for a disk that is full.
+ */
+#define WRITE_US 1000000
 
 /* What a list is of; no digest has this form. */
 #define HEAD "# %016" PRIx64 " %" PRIu64 "\n"
@@ -83,7 +86,7 @@ static WAITS bool is_newer(const struct quorum *q)
 
 	task_leave();
 	if (disk->exists(disk, file))
-		text = disk->read(disk, file, FILE_MAX, NULL, &ignored);
+		text = disk->read(disk, file, SSCONF_READ_MAX, NULL, &ignored);
 	task_enter();
 	if (text == NULL || !str_starts(text, "# "))
 		return false;
@@ -101,6 +104,14 @@ static WAITS int let_in(const struct quorum *q)
 	return q->log == NULL ? 0 : write_list(q, digests, own_index(q));
 }
 
+static WAITS void wait_for_room(struct quorum *q)
+{
+	int64_t until_us = clock_mono_us() + FULL_US;
+
+	while (!q->stopping && cond_wait_until(&q->kick, until_us))
+		;
+}
+
 /* A full disk has room again some time. */
 static WAITS void let_in_task(void *arg)
 {
@@ -111,7 +122,7 @@ static WAITS void let_in_task(void *arg)
 		if (let_in(q) == 0)
 			continue;
 		q->certs_stale = true;
-		cond_wait_until(&q->kick, clock_mono_us() + FULL_US);
+		wait_for_room(q);
 	} while (q->certs_stale && !q->stopping);
 	q->letting_in = false;
 	cond_signal(&q->ended);
@@ -155,10 +166,11 @@ WAITS void quorum_learn_certs(struct quorum *q, const json_t *node)
 		q, node, json_make("[s]", "certificates"), ASK_MS, &err);
 	const json_t *digests = json_get(answer, "certs");
 	int64_t index = json_int(answer, "applied", 0);
+	int64_t until_us = clock_mono_us() + WRITE_US;
 
-	while (q->letting_in && !q->stopping)
-		cond_wait(&q->ended);
-	if (answer == NULL || q->stopping || q->log == NULL ||
+	while (q->letting_in && cond_wait_until(&q->ended, until_us))
+		;
+	if (answer == NULL || q->letting_in || q->stopping || q->log == NULL ||
 	    !is_list(digests) || index <= (int64_t)own_index(q))
 		return;
 	q->letting_in = true;

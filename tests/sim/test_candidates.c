@@ -120,6 +120,24 @@ Test(candidates, who_was_away_learns_whom_it_has_to_hear)
 	cr_assert(fail_over(3, 5 * MINUTE_MS));
 }
 
+Test(candidates, whom_it_has_to_hear_is_written_when_there_is_room)
+{
+	struct sim_node *n = &s.nodes[2];
+	const char *file = path(n->paths, PATH_CONSENSUS_CERTS);
+	struct disk *disk = &n->disk.disk;
+	struct error err;
+
+	sim_kill(&n->masterd);
+	cr_assert_eq(disk->remove(disk, file, &err), 0);
+	n->disk.full = true;
+	sim_stand_by(n);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	cr_expect_not(disk->exists(disk, file));
+	n->disk.full = false;
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+	cr_expect(disk->exists(disk, file));
+}
+
 /* The old ones decide who comes after them. */
 Test(candidates, new_ones_that_are_away_are_taken_in_later)
 {
