@@ -120,6 +120,14 @@ const char *sim_kill_job(struct sim *s, uint64_t id)
 	return sim_wait(s, id);
 }
 
+char *sim_job_log(struct sim *s, uint64_t id)
+{
+	auto_json json_t *log =
+		job_field(queue_job(s->master->queue, id), "oplog");
+
+	return json_text(log);
+}
+
 char *sim_do(struct sim *s, json_t *op STEALS)
 {
 	char *error = NULL;

@@ -293,6 +293,9 @@ const char *sim_wait(struct sim *s, uint64_t id);
 /* Kill the job, as gnt-job cancel --kill does; its status then. */
 const char *sim_kill_job(struct sim *s, uint64_t id);
 
+/* What the job has told, as text, to be freed. */
+char *sim_job_log(struct sim *s, uint64_t id);
+
 /* Submit and wait; "success", or the error's text (to be freed). */
 char *sim_do(struct sim *s, json_t *op STEALS);
 

@@ -167,15 +167,13 @@ Test(images, a_reinstallation_puts_it_there_again)
 
 Test(images, a_long_one_tells_how_far_it_is)
 {
-	auto_json json_t *log = NULL;
 	auto_free char *text = NULL;
 	uint64_t id;
 
 	s.nodes[1].image_ms = 10 * 60 * 1000;
 	id = sim_submit(&s, op_image(IMAGE), NULL);
 	cr_assert_str_eq(sim_wait(&s, id), "success");
-	log = job_field(queue_job(s.master->queue, id), "oplog");
-	text = json_text(log);
+	text = sim_job_log(&s, id);
 	cr_assert_not_null(strstr(text, "* imaging: 50% done"), "%s", text);
 	cr_assert_gt(count("impexp_status " NODE2), 200);
 }

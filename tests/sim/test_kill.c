@@ -79,9 +79,7 @@ static uint64_t kill_while_it_waits(json_t *op STEALS, const char *state)
 Test(kill, a_job_that_waits_for_a_node_ends_and_frees_its_locks)
 {
 	uint64_t id = kill_while_it_waits(op_delay(3600, NODE2), "error");
-	auto_json json_t *log =
-		job_field(queue_job(s.master->queue, id), "oplog");
-	auto_free char *text = json_text(log);
+	auto_free char *text = sim_job_log(&s, id);
 	int64_t begin = clock_mono_us();
 
 	cr_assert_not_null(strstr(text, "test_delay on node '" NODE2 "'"), "%s",

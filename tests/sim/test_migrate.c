@@ -44,14 +44,6 @@ static void begin_three(uint64_t *ret_ids)
 	}
 }
 
-static char *log_of(uint64_t id)
-{
-	auto_json json_t *log =
-		job_field(queue_job(s.master->queue, id), "oplog");
-
-	return json_text(log);
-}
-
 static const char *status_of(uint64_t id)
 {
 	return job_state_name(job_status(queue_job(s.master->queue, id)));
@@ -66,7 +58,7 @@ Test(migrate, those_to_one_node_come_one_after_the_other)
 	begin_three(ids);
 	for (int i = 0; i < 3; i++)
 		cr_expect_str_eq(status_of(ids[i]), "running");
-	log = log_of(ids[2]);
+	log = sim_job_log(&s, ids[2]);
 	cr_expect_not_null(strstr(log, "waiting for another instance"), "%s",
 			   log);
 	s.nodes[0].migration = NULL;

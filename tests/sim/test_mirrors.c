@@ -128,12 +128,10 @@ static json_t *verify_disks(int64_t *ret_ms)
 static bool warns_of_groups(json_t *op STEALS)
 {
 	uint64_t id = sim_submit(&s, op, NULL);
-	auto_json json_t *log = NULL;
 	auto_free char *text = NULL;
 
 	cr_assert_str_eq(sim_wait(&s, id), "success");
-	log = job_field(queue_job(s.master->queue, id), "oplog");
-	text = json_text(log);
+	text = sim_job_log(&s, id);
 	return strstr(text, "in two different node groups (default and g2)") !=
 	       NULL;
 }

@@ -186,17 +186,11 @@ Test(replace, a_failure_on_the_way_gives_the_old_storage_back)
 	s.nodes[0].fail_on = NULL;
 }
 
-static void note_name(const char *name, void *value, void *arg)
-{
-	(void)value;
-	strv_add(arg, name);
-}
-
 static char *volume_names(void)
 {
 	auto_strv struct strv names = {0};
 
-	table_each(&s.files, note_name, &names);
+	sim_find_volumes(&s, "", &names);
 	strv_sort(&names);
 	return strv_join(&names, " ");
 }
@@ -250,9 +244,7 @@ struct saying {
 static bool says(struct sim *sim, void *arg)
 {
 	const struct saying *w = arg;
-	auto_json json_t *log =
-		job_field(queue_job(sim->master->queue, w->job), "oplog");
-	auto_free char *text = json_text(log);
+	auto_free char *text = sim_job_log(sim, w->job);
 
 	return strstr(text, w->text) != NULL;
 }
@@ -276,11 +268,11 @@ Test(replace, a_node_daemon_that_is_started_anew_is_waited_for)
 	auto_strv struct strv before = {0}, after = {0};
 
 	make_mirrored();
-	table_each(&s.files, note_name, &before);
+	sim_find_volumes(&s, "", &before);
 	cr_expect_str_eq(restarted(2000), "success");
 	cr_expect_str_eq(restarted(60000), "error");
 	/* What could not be removed there is left over. */
-	table_each(&s.files, note_name, &after);
+	sim_find_volumes(&s, "", &after);
 	cr_expect_gt(after.n, before.n);
 	for (size_t i = 0; i < after.n; i++)
 		if (!strv_has(&before, after.items[i]))
@@ -622,13 +614,11 @@ Test(replace, a_kill_during_the_sync_leaves_the_disks_of_a_running_instance)
 static void expect_named(uint64_t id, const char *part)
 {
 	auto_strv struct strv found = {0};
-	auto_json json_t *log = NULL;
 	auto_free char *text = NULL;
 
 	cr_expect_str_eq(sim_kill_job(&s, id), "error");
 	s.nodes[0].syncing = false;
-	log = job_field(queue_job(s.master->queue, id), "oplog");
-	text = json_text(log);
+	text = sim_job_log(&s, id);
 	cr_expect_not_null(strstr(text, "stays on node " NODE2), "%s", text);
 	sim_find_volumes(&s, part, &found);
 	cr_expect_eq(found.n, 2 * DISKS);
