@@ -30,6 +30,7 @@
 struct pair {
 	gnutls_x509_crt_t crt;
 	gnutls_x509_privkey_t key;
+	int64_t valid_s; /* a new one, from now on */
 };
 
 static void pair_done(struct pair *p)
@@ -43,6 +44,7 @@ static void pair_init(struct pair *p)
 	if (gnutls_x509_crt_init(&p->crt) < 0 ||
 	    gnutls_x509_privkey_init(&p->key) < 0)
 		abort(); /* out of memory */
+	p->valid_s = VALID_S;
 }
 
 #define auto_pair __attribute__((cleanup(pair_done), unused))
@@ -73,7 +75,8 @@ static int describe(struct pair *p, const struct pair *ca, const char *cn)
 	STEP(gnutls_x509_crt_set_version(p->crt, 3));
 	STEP(gnutls_x509_crt_set_serial(p->crt, serial, sizeof(serial)));
 	STEP(gnutls_x509_crt_set_activation_time(p->crt, now - SKEW_S));
-	STEP(gnutls_x509_crt_set_expiration_time(p->crt, now + VALID_S));
+	STEP(gnutls_x509_crt_set_expiration_time(p->crt,
+						 now + (time_t)p->valid_s));
 	STEP(gnutls_x509_crt_set_dn_by_oid(p->crt, GNUTLS_OID_X520_COMMON_NAME,
 					   0, cn, (unsigned)strlen(cn)));
 	STEP(gnutls_x509_crt_set_key(p->crt, p->key));
@@ -180,6 +183,24 @@ int tls_make_ca(const char *path, const char *cn, struct error *err)
 
 	pair_init(&p);
 	return make(path, &p, &p, cn, err);
+}
+
+int tls_make_for(const char *path, const char *cn, int64_t valid_s,
+		 char **ret_certificate, struct error *err)
+{
+	auto_pair struct pair p;
+	auto_buf struct buf text = {0};
+	int rc;
+
+	pair_init(&p);
+	p.valid_s = valid_s;
+	if (make(path, &p, &p, cn, err) < 0)
+		return -1;
+	rc = add_crt(&text, p.crt);
+	if (rc < 0)
+		return fail(err, "write", path, rc);
+	*ret_certificate = buf_steal(&text);
+	return 0;
 }
 
 char *tls_ca_text(const char *cn, struct error *err)

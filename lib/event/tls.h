@@ -20,6 +20,11 @@
  * five years, common name cn. */
 int tls_make_ca(const char *path, const char *cn, struct error *err);
 
+/* The same, valid for so many seconds from now on; the text of the certificate,
+ * without the key, to be freed. */
+int tls_make_for(const char *path, const char *cn, int64_t valid_s,
+		 char **ret_certificate, struct error *err);
+
 /* The text of such a file; to be wiped and freed.  NULL with err. */
 char *tls_ca_text(const char *cn, struct error *err);
 

@@ -15,6 +15,7 @@
 #include "noded/core/noded.h"
 #include "noded/instance/instance.h"
 #include "noded/instance/transfer.h"
+#include "noded/instance/transfer_key.h"
 #include "noded/scripts/exports.h"
 #include "noded/scripts/lent.h"
 #include "noded/scripts/osdef.h"
@@ -199,14 +200,31 @@ static void add_magic(const json_t *opts, json_t *spec)
 	json_set_bool(spec, "sparse", sparse);
 }
 
-static int add_options(const json_t *opts, bool import, json_t *spec,
-		       struct error *err)
+/* The side of a transfer with another cluster: it shows a key of its own, and
+ * the peer has to show the one that was agreed on.  Without that the peer would
+ * be whoever has this cluster's certificate. */
+static int add_key(struct call *c, const json_t *opts, json_t *spec,
+		   struct error *err)
 {
-	if (json_get(opts, "key_name") != NULL)
+	auto_free char *file = transfer_key_file(
+		c->paths, json_str(opts, "key_name", ""), err);
+
+	if (file == NULL)
+		return -1;
+	if (json_str(opts, "ca_pem", NULL) == NULL)
 		return error_set(err, ERR_REQUEST, NULL,
-				 "Transfers to other clusters, with keys of "
-				 "their own, are not available in this "
-				 "version");
+				 "A transfer with a key of its own needs the "
+				 "certificate of the other side (ca_pem)");
+	json_set_str(spec, "key_file", file);
+	return 0;
+}
+
+static int add_options(struct call *c, const json_t *opts, bool import,
+		       json_t *spec, struct error *err)
+{
+	if (json_get(opts, "key_name") != NULL &&
+	    add_key(c, opts, spec, err) < 0)
+		return -1;
 	add_magic(opts, spec);
 	if (json_int(opts, "bandwidth_limit", 0) > 0)
 		json_set_int(spec, "bandwidth_limit",
@@ -227,7 +245,7 @@ static WAITS json_t *start(struct call *c, const json_t *opts,
 	bool import = json_get(mine, "port") == NULL;
 	auto_free char *name = NULL;
 
-	if (add_options(opts, import, mine, err) < 0 ||
+	if (add_options(c, opts, import, mine, err) < 0 ||
 	    add_end(c, instance, end, import, mine, err) < 0 ||
 	    calls_in_force(c, err) < 0)
 		return NULL;
@@ -302,4 +320,23 @@ WAITS json_t *call_impexp_cleanup(struct call *c,
 {
 	return transfer_cleanup(c->paths, args->name, err) < 0 ? NULL
 							       : json_null();
+}
+
+json_t *call_x509_cert_create(struct call *c,
+			      const struct rpc_args_x509_cert_create *args,
+			      struct error *err)
+{
+	auto_free char *certificate = NULL;
+	auto_free char *name = transfer_key_make(c->paths, args->validity_s,
+						 &certificate, err);
+
+	return name == NULL ? NULL : json_make("[s, s]", name, certificate);
+}
+
+json_t *call_x509_cert_remove(struct call *c,
+			      const struct rpc_args_x509_cert_remove *args,
+			      struct error *err)
+{
+	return transfer_key_remove(c->paths, args->name, err) < 0 ? NULL
+								  : json_null();
 }

@@ -139,7 +139,7 @@ Test(noded_requests, folders_of_the_site_hold_up_nobody_else)
 
 Test(noded_requests, calls_that_we_do_not_serve_say_so)
 {
-	test_node_fails(&node, "x509_cert_create", json_make("[i]", 1),
+	test_node_fails(&node, "os_export", json_make("[{}, {}]"),
 			"not supported");
 }
 
