@@ -69,6 +69,7 @@ cycle() { # NODE
         sleep 1
     done
 }
+went_off() { [ -e "$VC/booted" ] || ! has_power "$1"; }
 is_off() { "$vc" list "$VC" | grep "^node$1" | grep -q ' off '; }
 # What has not happened does not any more; what has, is over.
 disarm() { # NODE: whether it happened
@@ -86,10 +87,14 @@ recover() {
         fired=$((fired + 1))
         case $2 in
         power)
+            # An emulated kernel may hang while it switches the power off.
             until_true 60 is_off "$1" || vm_crash "$1"
             vm_boot "$1" >/dev/null 2>&1
             ;;
-        cycle) wait "$one_cycle" ;;
+        cycle)
+            until_true 60 went_off "$1" || vm_crash "$1"
+            wait "$one_cycle"
+            ;;
         esac
         case $2 in power | cycle)
             quick "$1"
