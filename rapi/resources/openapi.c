@@ -135,6 +135,8 @@ static json_t *parameters(const struct route *r)
 				    0),
 			  false);
 	}
+	if (r->run == resource_job_cancel)
+		add_query(list, "kill", flag_schema(), false);
 	if (r->run == resource_events) {
 		add_query(list, "topic", json_make("{s:s}", "type", "string"),
 			  false);

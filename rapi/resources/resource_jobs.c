@@ -70,11 +70,16 @@ json_t *resource_job_status(struct request *q, struct error *err)
 
 json_t *resource_job_cancel(struct request *q, struct error *err)
 {
+	bool kill;
 	int64_t id;
 
-	if (job_id(q, &id, err) < 0)
+	if (job_id(q, &id, err) < 0 ||
+	    args_flag(&q->args, "kill", &kill, err) < 0)
 		return NULL;
-	return request_call(q, "CancelJob", json_make("[I]", (json_int_t)id),
+	/* Ganeti's luxid wants one argument. */
+	return request_call(q, "CancelJob",
+			    kill ? json_make("[I, b]", (json_int_t)id, 1)
+				 : json_make("[I]", (json_int_t)id),
 			    err);
 }
 

@@ -73,8 +73,8 @@ m gnt-job cancel --kill --yes-do-it $ids >/dev/null 2>&1
 like "$(job '{"OP_ID": "OP_TEST_DUMMY"}')" \
     '"error", .*"OpCodeUnknown", \["This version does not execute' \
     "an opcode without logical unit fails when it runs"
-like "$(create i1 '"mode": "remote-import"')" \
-    'Creation mode .remote-import. is not available' "instances are not imported"
+like "$(create i1 '"source_x509_ca": "x"')" \
+    "'source_x509_ca' is only for the mode remote-import" "an instance that is made has no source"
 
 # Instances.
 like "$(create localhost '"name_check": true')" '^\["success"' \

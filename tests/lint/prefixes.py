@@ -40,7 +40,7 @@ SHORT = {
     "masterd/lu/disks": "disks helper",
     "masterd/lu/spec": "adopt booking spec",
     "masterd/lu/node": "node",
-    "masterd/lu/create": "create import install",
+    "masterd/lu/create": "create import install receive",
     "masterd/lu/modify": "convert modify",
     "masterd/lu/replace": "replace",
     "masterd/lu/verify": "verify",

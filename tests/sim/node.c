@@ -551,6 +551,15 @@ static json_t *do_transfer(struct sim_node *n, const json_t *args)
 	return good(json_string("transfer"));
 }
 
+static json_t *do_key(struct sim_node *n, const json_t *args)
+{
+	(void)n;
+	(void)args;
+	return good(json_make("[s, s]", "x509-1",
+			      "-----BEGIN CERTIFICATE-----\n"
+			      "-----END CERTIFICATE-----\n"));
+}
+
 /* Who receives has the disk open until it is cleaned up. */
 static json_t *do_import(struct sim_node *n, const json_t *args)
 {
@@ -674,6 +683,7 @@ static const struct {
 	{"instance_mirror_status", do_mirror_ready},
 	{"instance_mirror_end", do_mirror_end},
 	{"instance_mirror_serve", do_mirror_serve},
+	{"x509_cert_create", do_key},
 	{"import_start", do_import},
 	{"impexp_cleanup", do_clean_up},
 	{"export_start", do_export},

@@ -5,8 +5,12 @@
 
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
+#include "masterd/lu/disks/trust.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/spec/instance_spec.h"
+
+/* The key of a move to another cluster. */
+#define KEY_VALID_S 86400
 
 /* --- prepare --- */
 
@@ -29,18 +33,52 @@ static int prepare_check(struct lu *lu, struct error *err)
 	if (inst == NULL ||
 	    inst_check_node(lu, inst_primary_node(inst), false, err) < 0)
 		return -1;
-	if (strcmp(op->mode, "remote") == 0)
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "Exports to other clusters are not available "
-				 "in this version");
 	return 0;
 }
 
-/* An export within the cluster needs nothing. */
-static json_t *prepare_exec(struct lu *lu, struct error *err)
+/* What the other cluster and the export that follows have to be told. */
+static WAITS json_t *prepare_remote(struct lu *lu, const char *secret,
+				    struct error *err)
 {
-	(void)lu, (void)err;
-	return json_null();
+	const struct op_backup_prepare *op = lu->op;
+	const json_t *inst = lu_instance(lu, op->instance_name, err);
+	auto_json json_t *key = NULL;
+	auto_free char *certificate = NULL;
+
+	if (inst == NULL)
+		return NULL;
+	lu_info(lu, "Preparing remote export for instance %s", inst_name(inst));
+	key = lu_call(lu, inst_primary_node(inst),
+		      rpc_x509_cert_create(KEY_VALID_S), err);
+	if (key == NULL) {
+		error_wrap(err, "Can't create X509 key and certificate on %s",
+			   lu_node_name(lu, inst_primary_node(inst)));
+		return NULL;
+	}
+	certificate =
+		trust_sign(secret, json_string_value(json_array_get(key, 1)));
+	return json_make(
+		"{s:o, s:o, s:s}", "handshake", trust_handshake(secret),
+		"x509_key_name",
+		trust_key(secret, json_string_value(json_array_get(key, 0))),
+		"x509_ca", certificate);
+}
+
+/* An export within the cluster needs nothing. */
+static WAITS json_t *prepare_exec(struct lu *lu, struct error *err)
+{
+	const struct op_backup_prepare *op = lu->op;
+	json_t *result;
+	char *secret;
+
+	if (strcmp(op->mode, "remote") != 0)
+		return json_null();
+	secret = trust_secret(lu, err);
+	if (secret == NULL)
+		return NULL;
+	result = prepare_remote(lu, secret, err);
+	trust_forget(secret);
+	return result;
 }
 
 const struct lu_class lu_backup_prepare = {

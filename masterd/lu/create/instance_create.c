@@ -97,6 +97,7 @@ static int create_expand(struct lu *lu, struct error *err)
 	const char *name = spec_name(lu, op);
 
 	c->imports = strcmp(op->mode, "import") == 0;
+	c->receives = strcmp(op->mode, "remote-import") == 0;
 	c->commits = op->commit;
 	if ((!c->commits && choose_placement(lu, err) < 0) ||
 	    (c->imports && import_expand(lu, op, err) < 0))
@@ -308,7 +309,8 @@ static WAITS int create_check(struct lu *lu, struct error *err)
 	const struct op_instance_create *op = lu->op;
 	struct create *c = create_of(lu);
 
-	if (c->imports && import_read(lu, op, &c->import, err) < 0)
+	if ((c->imports && import_read(lu, op, &c->import, err) < 0) ||
+	    (c->receives && receive_check(lu, op, &c->receive, err) < 0))
 		return -1;
 	op = create_op(lu);
 	if (op->no_install == 1 && op->start)
@@ -328,11 +330,11 @@ static WAITS int create_check(struct lu *lu, struct error *err)
 	lu->dry_run_result = create_node_names(lu);
 	if (instance_place_check_host(lu, op, &c->spec, &c->nodes, err) < 0)
 		return -1;
-	if (c->imports && c->spec.os != NULL &&
+	if ((c->imports || c->receives) && c->spec.os != NULL &&
 	    inst_check_os_supports(lu, c->nodes.primary, c->spec.os, NULL,
 				   "import", true, err) < 0)
 		return -1;
-	return c->imports || op->forthcoming
+	return c->imports || c->receives || op->forthcoming
 		       ? 0
 		       : install_check(lu, op, &c->spec, c->nodes.primary,
 				       &c->install, err);
@@ -393,6 +395,7 @@ static void create_done(struct lu *lu)
 {
 	spec_done(&create_of(lu)->spec);
 	import_done(&create_of(lu)->import);
+	receive_done(&create_of(lu)->receive);
 }
 
 const struct lu_class lu_instance_create = {

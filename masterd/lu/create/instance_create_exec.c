@@ -167,6 +167,10 @@ static WAITS int install(struct lu *lu, struct error *err)
 		return disks_start(lu, inst, NULL, err) < 0
 			       ? -1
 			       : import_disks(lu, &c->import, inst, err);
+	if (c->receives)
+		return disks_start(lu, inst, NULL, err) < 0
+			       ? -1
+			       : receive_disks(lu, op, &c->receive, inst, err);
 	if (op->no_install == 1 || c->spec.os == NULL ||
 	    c->spec.os_image != NULL)
 		return 0;

@@ -5,6 +5,7 @@
 
 #include "masterd/lu/create/instance_import.h"
 #include "masterd/lu/create/instance_install.h"
+#include "masterd/lu/create/instance_receive.h"
 #include "masterd/lu/spec/instance_place.h"
 
 struct create {
@@ -22,6 +23,8 @@ struct create {
 	struct inst_install install;
 	bool imports; /* the mode is import: */
 	struct inst_import import;
+	bool receives; /* it is remote-import: */
+	struct inst_receive receive;
 	char uuid[37];
 };
 

@@ -503,9 +503,7 @@ static WAITS int bring_one(struct lu *lu, const struct inst_import *im,
 	return transfer_run(lu, &t, err);
 }
 
-/* Tell the guest its new name; if this fails it can be done later. */
-static WAITS void run_rename(struct lu *lu, const struct inst_import *im,
-			     const json_t *carried)
+void import_rename(struct lu *lu, const char *old_name, const json_t *carried)
 {
 	const char *node = inst_primary_node(carried);
 	auto_json json_t *done = NULL;
@@ -515,7 +513,7 @@ static WAITS void run_rename(struct lu *lu, const struct inst_import *im,
 		return;
 	lu_feedback(lu, "Running rename script for %s", inst_name(carried));
 	done = lu_call(lu, node,
-		       rpc_instance_run_rename(json_ref(carried), im->old_name,
+		       rpc_instance_run_rename(json_ref(carried), old_name,
 					       lu->common.debug_level),
 		       &err);
 	if (done == NULL)
@@ -538,6 +536,6 @@ int import_disks(struct lu *lu, const struct inst_import *im,
 					  i, inst_name(inst));
 	if (check_same(lu, im, err) < 0)
 		return -1;
-	run_rename(lu, im, carried);
+	import_rename(lu, im->old_name, carried);
 	return 0;
 }

@@ -39,4 +39,9 @@ void import_env(struct lu *lu, const struct inst_import *im, json_t *ret_env);
 WAITS int import_disks(struct lu *lu, const struct inst_import *im,
 		       const json_t *inst, struct error *err);
 
+/* Run the OS's script that tells the guest its new name, where there is an OS.
+ * A failure is a warning, as it can be done later. */
+WAITS void import_rename(struct lu *lu, const char *old_name,
+			 const json_t *carried);
+
 #endif

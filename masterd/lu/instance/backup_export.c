@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* OP_BACKUP_EXPORT: write the data of an instance's disks, by the export script
- * of its OS, into files on a node, with a description for the import.
+ * of its OS, into files on a node, with a description for the import; or send
+ * it to another cluster (backup_remote.h).
  *
  * Snapshots of the disks are copied while the instance runs again.  Storage
  * that cannot make any keeps it down during the export, which its owner has to
@@ -17,6 +18,7 @@
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/disks/lu_helper.h"
 #include "masterd/lu/disks/transfer.h"
+#include "masterd/lu/instance/backup_remote.h"
 #include "masterd/lu/instance/snapshots.h"
 #include "masterd/lu/instance/start_again.h"
 #include "masterd/lu/parts/lu_balloon.h"
@@ -29,11 +31,13 @@ struct export
 {
 	struct lu lu;
 	const json_t *inst;
-	const char *source, *target; /* UUIDs */
-	bool was_up;		     /* it is marked so */
-	bool runs;		     /* or it runs all the same */
-	bool stopped; /* it was up, and we have asked to stop it */
-	bool zeroes;  /* its free space, before: */
+	const char *source, *target; /* UUIDs; no target: another cluster */
+	struct backup_remote remote;
+	bool uses_key; /* of the move; it is of no use after us */
+	bool was_up;   /* it is marked so */
+	bool runs;     /* or it runs all the same */
+	bool stopped;  /* it was up, and we have asked to stop it */
+	bool zeroes;   /* its free space, before: */
 	struct helper helper;
 	bool dark;   /* the helper stopped its disks */
 	bool active; /* we started its disks */
@@ -48,12 +52,34 @@ static struct export *export_of(struct lu *lu)
 	return container_of(lu, struct export, lu);
 }
 
-static int refuse_remote(const struct op_backup_export *op, struct error *err)
+static bool is_remote(const struct op_backup_export *op)
 {
-	if (strcmp(op->mode, "remote") == 0 || !json_is_string(op->target_node))
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "Exports to other clusters are not available "
-				 "in this version");
+	return strcmp(op->mode, "remote") == 0;
+}
+
+static int check_target_form(const struct op_backup_export *op,
+			     struct error *err)
+{
+	if (is_remote(op) == json_is_array(op->target_node))
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_INVAL,
+			 "The target of an export is a node, or, with mode "
+			 "remote, the list of places where another cluster "
+			 "waits for the disks");
+}
+
+static int want_target(struct lu *lu, struct error *err)
+{
+	const struct op_backup_export *op = lu->op;
+	const json_t *node;
+
+	if (is_remote(op))
+		return 0;
+	node = lu_node(lu, json_string_value(op->target_node), err);
+	if (node == NULL)
+		return -1;
+	export_of(lu)->target = node_uuid(node);
+	lu_want(lu, LOCK_NODE, node_uuid(node), false);
 	return 0;
 }
 
@@ -61,21 +87,17 @@ static int export_expand(struct lu *lu, struct error *err)
 {
 	const struct op_backup_export *op = lu->op;
 	struct export *e = export_of(lu);
-	const json_t *node;
 
-	if (refuse_remote(op, err) < 0)
+	if (check_target_form(op, err) < 0)
 		return -1;
 	e->inst = lu_instance(lu, op->instance_name, err);
 	if (e->inst == NULL)
 		return -1;
-	node = lu_node(lu, json_string_value(op->target_node), err);
-	if (node == NULL)
-		return -1;
 	e->source = inst_primary_node(e->inst);
-	e->target = node_uuid(node);
 	lu_want(lu, LOCK_INSTANCE, inst_name(e->inst), true);
 	lu_want(lu, LOCK_NODE, e->source, false);
-	lu_want(lu, LOCK_NODE, e->target, false);
+	if (want_target(lu, err) < 0)
+		return -1;
 	if (op->zero_free_space)
 		lu_want(lu, LOCK_NODE_RES, e->source, true);
 	return 0;
@@ -207,13 +229,24 @@ static WAITS int check_zeroing(struct lu *lu, struct error *err)
 	return 0;
 }
 
-static WAITS void look_at_target(struct lu *lu)
+static WAITS int check_target(struct lu *lu, struct error *err)
 {
 	struct export *e = export_of(lu);
-	auto_json json_t *node =
-		json_ref(config_get(lu->m->config, CONFIG_NODE, e->target));
+	auto_json json_t *node = NULL;
 
+	if (is_remote(lu->op))
+		return backup_remote_check(lu,
+					   json_array_size(inst_disks(e->inst)),
+					   &e->remote, err);
+	if (node_drained(config_get(lu->m->config, CONFIG_NODE, e->target)))
+		return error_set(err, ERR_PREREQ, ECODE_STATE,
+				 "Can't use drained node: %s",
+				 lu_node_name(lu, e->target));
+	if (inst_check_node(lu, e->target, false, err) < 0)
+		return -1;
+	node = json_ref(config_get(lu->m->config, CONFIG_NODE, e->target));
 	e->to_ganetis = node == NULL || noderpc_is_ganetis(lu->m->rpc, node);
+	return 0;
 }
 
 /* A node daemon of Ganeti's would describe compressed files as others. */
@@ -224,6 +257,10 @@ static int check_stored(struct lu *lu, struct error *err)
 
 	if (op->dump_compress == NULL)
 		return 0;
+	if (is_remote(op))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "An export to another cluster leaves no files "
+				 "that could be compressed");
 	if (transfer_check_tool(lu, op->dump_compress, err) < 0)
 		return -1;
 	if (!e->to_ganetis)
@@ -271,16 +308,8 @@ static WAITS int export_check(struct lu *lu, struct error *err)
 	if (check_options(op, err) < 0 ||
 	    inst_check_node(lu, e->source, false, err) < 0 ||
 	    look_at_guest(lu, err) < 0 ||
-	    transfer_check_tool(lu, op->compress, err) < 0)
-		return -1;
-	if (node_drained(config_get(lu->m->config, CONFIG_NODE, e->target)))
-		return error_set(err, ERR_PREREQ, ECODE_STATE,
-				 "Can't use drained node: %s",
-				 lu_node_name(lu, e->target));
-	if (inst_check_node(lu, e->target, false, err) < 0)
-		return -1;
-	look_at_target(lu);
-	if (check_stored(lu, err) < 0)
+	    transfer_check_tool(lu, op->compress, err) < 0 ||
+	    check_target(lu, err) < 0 || check_stored(lu, err) < 0)
 		return -1;
 	look_for_snapshots(lu);
 	if (check_script(lu, err) < 0 || check_sleep(lu, err) < 0 ||
@@ -304,7 +333,8 @@ static void export_env(struct lu *lu, json_t *env)
 	else
 		inst_hook_env(lu, e->inst, env);
 	json_set_str(env, "EXPORT_MODE", op->mode);
-	json_set_str(env, "EXPORT_NODE", lu_node_name(lu, e->target));
+	json_set_str(env, "EXPORT_NODE",
+		     e->target == NULL ? "" : lu_node_name(lu, e->target));
 	json_set_str(env, "EXPORT_DO_SHUTDOWN",
 		     op->shutdown ? "True" : "False");
 	json_set_str(env, "SHUTDOWN_TIMEOUT", timeout);
@@ -322,7 +352,8 @@ static void export_nodes(struct lu *lu, struct strv *ret_pre,
 		strv_add_unique(both[i],
 				node_uuid(config_master(lu->m->config)));
 		strv_add_unique(both[i], e->source);
-		strv_add_unique(both[i], e->target);
+		if (e->target != NULL)
+			strv_add_unique(both[i], e->target);
 	}
 }
 
@@ -507,6 +538,29 @@ static WAITS int finalize(struct lu *lu, const json_t *carried,
 			  inst_name(e->inst), lu_node_name(lu, e->target));
 }
 
+static WAITS int send_all(struct lu *lu, struct error *err)
+{
+	struct export *e = export_of(lu);
+	auto_json json_t *carried = inst_rpc(lu, e->inst, NULL, NULL);
+	const json_t *disks = e->snapshots != NULL
+				      ? e->snapshots
+				      : json_get(carried, "disks_info");
+
+	e->uses_key = true;
+	return backup_remote_send(lu, &e->remote, carried, disks, err) < 0
+		       ? error_wrap(err, "Export failed, errors in disk export")
+		       : lu_check_killed(lu, err);
+}
+
+static WAITS void drop_key(struct lu *lu)
+{
+	struct export *e = export_of(lu);
+
+	if (e->uses_key)
+		backup_remote_drop_key(lu, e->source, &e->remote);
+	e->uses_key = false;
+}
+
 static WAITS int bring_all(struct lu *lu, struct error *err)
 {
 	struct export *e = export_of(lu);
@@ -540,7 +594,8 @@ static WAITS int start(struct lu *lu, struct error *err)
 		return 0;
 	lu_feedback(lu, "Starting instance %s", inst_name(e->inst));
 	rc = lu_start_instance(lu, e->inst, &how, err);
-	e->stopped = false;
+	if (!lu->run->killed) /* otherwise nobody knows */
+		e->stopped = false;
 	return rc == 0 ? 0
 		       : error_wrap(err, "Could not start instance %s",
 				    inst_name(e->inst));
@@ -627,15 +682,17 @@ static WAITS json_t *export_exec(struct lu *lu, struct error *err)
 
 	if (shut_down(lu, err) < 0 || zero(lu, err) < 0 ||
 	    activate(lu, err) < 0 || take_snapshots(lu, err) < 0 ||
-	    bring_all(lu, err) < 0)
+	    (is_remote(op) ? send_all(lu, err) : bring_all(lu, err)) < 0)
 		return NULL;
+	drop_key(lu);
 	drop_snapshots(lu);
 	if (!op->remove_instance && start(lu, err) < 0)
 		return NULL;
 	deactivate(lu);
 	if (op->remove_instance && remove_instance(lu, err) < 0)
 		return NULL;
-	remove_older(lu);
+	if (!is_remote(op))
+		remove_older(lu);
 	disks = json_array();
 	for (size_t i = 0; i < n; i++)
 		json_array_append_new(disks, json_true());
@@ -649,6 +706,7 @@ static WAITS void export_undo(struct lu *lu)
 
 	if (e->began)
 		drop_unfinished(lu);
+	drop_key(lu);
 	drop_snapshots(lu);
 	if (e->zeroes && helper_is_left(lu, inst_uuid(e->inst)))
 		return; /* that other job starts it, too */
@@ -662,6 +720,11 @@ static WAITS void export_undo(struct lu *lu)
 	deactivate(lu);
 }
 
+static void export_done(struct lu *lu)
+{
+	backup_remote_done(&export_of(lu)->remote);
+}
+
 const struct lu_class lu_backup_export = {
 	.op = &op_class_backup_export,
 	.size = sizeof(struct export),
@@ -673,4 +736,5 @@ const struct lu_class lu_backup_export = {
 	.hook_nodes = export_nodes,
 	.exec = export_exec,
 	.undo = export_undo,
+	.done = export_done,
 };

@@ -225,30 +225,30 @@ const char *spec_name(struct lu *lu, const struct op_instance_create *op)
 	return lu_keep_str(lu, spec_lowered(op->instance_name));
 }
 
-static int check_supported(const struct op_instance_create *op,
-			   struct error *err)
+/* From another cluster. */
+static bool is_move(const struct op_instance_create *op)
+{
+	return strcmp(op->mode, "remote-import") == 0;
+}
+
+static int check_combined(const struct op_instance_create *op,
+			  struct error *err)
 {
 	const struct {
 		const char *name;
 		bool given;
-	} missing[] = {
-		{"source_handshake", json_array_size(op->source_handshake) > 0},
+	} of_moves[] = {
+		{"source_handshake", op->source_handshake != NULL},
 		{"source_instance_name", op->source_instance_name != NULL},
 		{"source_x509_ca", op->source_x509_ca != NULL},
 	};
 
-	if (strcmp(op->mode, "create") != 0)
-		return error_set(err, ERR_PREREQ, ECODE_INVAL,
-				 "Creation mode '%s' is not available in this "
-				 "version, only 'create' and 'import'",
-				 op->mode);
-	for (size_t i = 0; i < ARRAY_SIZE(missing); i++)
-		if (missing[i].given)
+	for (size_t i = 0; !is_move(op) && i < ARRAY_SIZE(of_moves); i++)
+		if (of_moves[i].given)
 			return error_set(err, ERR_PREREQ, ECODE_INVAL,
-					 "Parameter '%s' of an instance's "
-					 "creation is not available in this "
-					 "version",
-					 missing[i].name);
+					 "Parameter '%s' is only for the mode "
+					 "remote-import",
+					 of_moves[i].name);
 	if (op->forthcoming && op->commit)
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Forthcoming generation and commiting are "
@@ -283,7 +283,7 @@ static bool is_blacklisted(const json_t *cluster, const char *os)
 static int read_os(struct lu *lu, const struct op_instance_create *op,
 		   struct inst_spec *s, struct error *err)
 {
-	bool installs = op->no_install != 1;
+	bool installs = op->no_install != 1 && !is_move(op);
 
 	if (strcmp(op->mode, "create") == 0 &&
 	    os_image_read(op->osparams, &s->os_image, err) < 0)
@@ -353,7 +353,7 @@ int spec_read(struct lu *lu, const struct op_instance_create *op,
 	if (!str_valid_hostname(s->name))
 		return error_set(err, ERR_PREREQ, ECODE_INVAL,
 				 "Invalid instance name '%s'", s->name);
-	if (check_supported(op, err) < 0 || read_os(lu, op, s, err) < 0 ||
+	if (check_combined(op, err) < 0 || read_os(lu, op, s, err) < 0 ||
 	    read_template(lu, op, s, err) < 0 ||
 	    read_hypervisor(lu, op, s, err) < 0 ||
 	    read_backend(lu, op, s, err) < 0 ||
