@@ -32,6 +32,8 @@ class FakeRapi:
             def do_GET(self):  # pylint: disable=invalid-name
                 rapi.serve(self)
 
+            do_PUT = do_POST = do_DELETE = do_GET
+
             def log_message(self, format, *args):  # pylint: disable=redefined-builtin
                 pass
 
@@ -48,6 +50,11 @@ class FakeRapi:
     def serve(self, request):
         self.asked.append((request.path, request.headers.get("Authorization")))
         answer = self.answers.get(request.path, (404, '{"code": 404}'))
+        self.reply(request, answer)
+
+    @staticmethod
+    def reply(request, answer):
+        """Send `answer`, a value or (status, text)."""
         if not isinstance(answer, tuple):
             answer = (200, json.dumps(answer))
         status, text = answer
