@@ -78,8 +78,11 @@ struct impexp_spec {
 struct impexp_shared {
 	_Atomic int port;
 	_Atomic bool connected;
-	_Atomic int64_t bytes;	 /* done so far */
-	_Atomic int64_t total;	 /* of so many; 0: not known */
+	_Atomic int64_t bytes; /* done so far */
+	_Atomic int64_t total; /* of so many; 0: not known */
+	/* Those who gave the network what it sends have ended well, so that was
+	 * all. */
+	_Atomic bool complete;
 	char why[IMPEXP_N][512]; /* written before a child ends with 1 */
 };
 

@@ -38,6 +38,7 @@
 /* The wait for its end, when it has taken all. */
 #define BYE_TIMEOUT_S 120
 #define RETRY_US 500000
+#define COMPLETE_POLL_US 5000
 #define MAGIC_MAX 128
 #define GUESTS_MAX 16 /* who are heard at the same time */
 
@@ -493,6 +494,16 @@ static void say_goodbye(struct net *net)
 		 clock_mono_us() < deadline_us);
 }
 
+/* The end of our input is that of the disk only if those before us have ended
+ * well: a script that fails closes its output as well, and the peer would take
+ * the half for the whole.  If they fail we are killed, and the peer sees a
+ * connection that breaks. */
+static void await_complete(const struct impexp_shared *s)
+{
+	while (!s->complete)
+		usleep(COMPLETE_POLL_US);
+}
+
 static int pump_out(struct net *net, int fd, bool count,
 		    struct impexp_shared *s, struct error *err)
 {
@@ -510,6 +521,7 @@ static int pump_out(struct net *net, int fd, bool count,
 		if (count)
 			s->bytes += n;
 	}
+	await_complete(s);
 	say_goodbye(net);
 	return 0;
 }

@@ -132,6 +132,9 @@ static void tell(struct transfer *t, int exit_status)
 		json_set_int(status, "exit_status", exit_status);
 	if (*t->error != '\0')
 		json_set_str(status, "error_message", t->error);
+	/* The reason is with the peer, if it is anywhere. */
+	if (exit_status > 0 && t->failed == IMPEXP_NET)
+		json_set_bool(status, "lost_peer", true);
 	text = json_text(status);
 	fs_write_atomic(path, text, strlen(text), 0600, &ignored);
 	t->told_us = clock_mono_us();
@@ -323,8 +326,16 @@ static void blame_reader(struct transfer *t)
 		snprintf(t->error, sizeof(t->error),
 			 "%s ended before it had read all data",
 			 names[readers[i]]);
+		t->failed = (int)readers[i];
 		return;
 	}
+}
+
+/* Whether the children before the network have ended well. */
+static bool is_complete(const struct transfer *t)
+{
+	return t->ended_well[IMPEXP_END] &&
+	       (t->spec.tool == NULL || t->ended_well[IMPEXP_TOOL]);
 }
 
 /* How many children still run. */
@@ -347,6 +358,7 @@ static size_t reap(struct transfer *t)
 		if (!t->ended_well[i])
 			note_failure(t, (enum impexp_child)i, status);
 	}
+	t->shared->complete = is_complete(t);
 	return running;
 }
 

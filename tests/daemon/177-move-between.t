@@ -35,6 +35,25 @@ is "$(cat "$VC/renamed")" "web1 moved" "the guest is told its new name"
 is "$(there gnt-instance list --no-headers -o status moved)" running "and it runs"
 is "$(keys_left)" "" "no key is left" || note "$(keys_left)"
 is "$(find "$(root node1)/srv/ganeti/file-storage" -type f)" "" "nor a disk"
+
+# --- by the tool ---
+
+: >"$(root node1)/usr/share/ganeti/os/copy/broken"
+fails "what the other cluster cannot write" \
+    move_back -v --dest-primary-node=node1 --dest-instance-name=web2 moved
+like "$out" "not moved: job .* \(import\) .*exit code 3" "is told"
+is "$(there gnt-instance list --no-headers -o name,status | xargs)" "moved running" \
+    "the instance runs where it was"
+is "$(m gnt-instance list --no-headers)" "" "and is not here"
+rm "$(root node1)/usr/share/ganeti/os/copy/broken"
+succeeds "then it comes" \
+    move_back --dest-primary-node=node1 --dest-instance-name=web2 moved
+like "$out" "removing it from ${there_address%:*}" "and is removed when all is here"
+is "$(there gnt-instance list --no-headers)" "" "there it is no more"
+is "$(m gnt-instance list --no-headers -o name,status | xargs)" "web2 running" "it runs here"
+is "$(sum "$(disk_of node1 web2 0)") $(sum "$(disk_of node1 web2 1)")" "$sums" \
+    "the data are the same"
+is "$(keys_left)" "" "no key is left" || note "$(keys_left)"
 is "$(grep -rl -e "$(cat "$VC/secret")" "$(root node1)/var/log" "$(root_there node1)/var/log")" \
     "" "no log has the secret"
 tap_done

@@ -36,12 +36,14 @@ copying_os() { # FOLDER
     cp -r "$1/noop" "$1/copy"
     cat >"$1/copy/export" <<'SCRIPT'
 #!/bin/sh
-[ -e "$(dirname "$0")/broken" ] && { echo 'no way out' >&2; exit 3; }
+# Its output ends long before it is known to have failed.
+[ -e "$(dirname "$0")/broken" ] && { echo 'no way out' >&2; exec >&-; sleep 1; exit 3; }
 stat -Lc %s "$EXPORT_DEVICE" >&"$EXP_SIZE_FD"
 cat "$EXPORT_DEVICE"
 SCRIPT
     cat >"$1/copy/import" <<'SCRIPT'
 #!/bin/sh
+[ -e "$(dirname "$0")/broken" ] && { cat >/dev/null; echo 'no way in' >&2; exit 3; }
 exec dd of="$IMPORT_DEVICE" bs=64k conv=notrunc
 SCRIPT
     printf '#!/bin/sh\necho "$OLD_INSTANCE_NAME $INSTANCE_NAME" >"%s/renamed"\n' \
@@ -61,6 +63,16 @@ disk_of() { # NODE INSTANCE N
 }
 disk_there() { # INSTANCE N
     echo "$(root_there node1)/srv/ganeti/file-storage/$1/"*.disk"$2"
+}
+
+# move_back OPTION...: by move-instance, from the other cluster to the first
+move_back() {
+    echo secret >"$VC/password"
+    timeout 120 "$BIN/move-instance" --src-username=rw --dest-username=rw \
+        --src-password-file="$VC/password" --dest-password-file="$VC/password" \
+        --src-ca-file="$(root_there node1)/var/lib/ganeti/rapi.pem" \
+        --dest-ca-file="$(root node1)/var/lib/ganeti/rapi.pem" \
+        "${there_address%:*}" "${api_address%:*}" "$@"
 }
 
 # Keys of moves on any node.

@@ -17,6 +17,9 @@
 
 #define CONNECT_TIMEOUT_S 60
 #define MAGIC_BYTES 20
+/* Until the side that knows the reason of a failure has said it. */
+#define EXPLAIN_TRIES 10
+#define EXPLAIN_PAUSE_MS 200
 
 struct run {
 	struct lu *lu;
@@ -120,24 +123,39 @@ static void tell_progress(struct run *r)
 		progress_tell(&r->progress, r->lu, percent / 100);
 }
 
+/* A side has failed.  If it has only lost the other one, that one may know why,
+ * perhaps in a moment. */
+static WAITS int explain(struct run *r, const struct transfer_side *failed,
+			 struct transfer_side *other, struct error *err)
+{
+	struct error first = *err, theirs;
+
+	for (int i = 0; i < EXPLAIN_TRIES; i++) {
+		int rc = transfer_side_look(other, &theirs);
+
+		if (!transfer_side_lost_peer(failed) || r->lu->run->killed)
+			break;
+		if (rc < 0 && !transfer_side_lost_peer(other))
+			first = theirs;
+		if (rc < 0 || other->finished)
+			break;
+		task_sleep(EXPLAIN_PAUSE_MS);
+	}
+	*err = first;
+	return -1;
+}
+
 static WAITS int wait_end(struct run *r, struct error *err)
 {
 	unsigned pause_ms = TRANSFER_POLL_MIN_MS;
 
 	while (!r->import.finished || !r->export.finished) {
-		struct error other;
-
 		if (transfer_side_pause(r->lu, &pause_ms, err) < 0)
 			return -1;
-		if (transfer_side_follow(&r->import, err) < 0) {
-			/* for its output */
-			transfer_side_look(&r->export, &other);
-			return -1;
-		}
-		if (transfer_side_follow(&r->export, err) < 0) {
-			transfer_side_look(&r->import, &other);
-			return -1;
-		}
+		if (transfer_side_follow(&r->import, err) < 0)
+			return explain(r, &r->import, &r->export, err);
+		if (transfer_side_follow(&r->export, err) < 0)
+			return explain(r, &r->export, &r->import, err);
 		tell_progress(r);
 	}
 	return 0;

@@ -76,6 +76,11 @@ int transfer_side_follow(struct transfer_side *s, struct error *err)
 	return 0;
 }
 
+bool transfer_side_lost_peer(const struct transfer_side *s)
+{
+	return json_bool(s->status, "lost_peer", false);
+}
+
 int transfer_side_pause(struct lu *lu, unsigned *pause_ms, struct error *err)
 {
 	task_sleep(*pause_ms);

@@ -37,6 +37,10 @@ WAITS int transfer_side_look(struct transfer_side *s, struct error *err);
 /* The same; says when it is through. */
 WAITS int transfer_side_follow(struct transfer_side *s, struct error *err);
 
+/* Whether it has failed for no other reason than that its peer was not there
+ * any more; a node daemon of Ganeti's does not say. */
+bool transfer_side_lost_peer(const struct transfer_side *s);
+
 /* Pause before the next question, and make *pause_ms longer, up to a second: a
  * short transfer is noticed at once.  -1 when the job was killed. */
 WAITS int transfer_side_pause(struct lu *lu, unsigned *pause_ms,
