@@ -181,8 +181,7 @@ static json_t *make_nics(const struct move_options *o, const json_t *instance,
 /* One that stays runs there, with the same addresses. */
 static bool shall_start(const struct move_options *o, const json_t *instance)
 {
-	return !o->keep_source &&
-	       strcmp(json_str(instance, "config_state", ""), "up") == 0;
+	return !o->keep_source && move_source_is_up(instance);
 }
 
 static void add_place(const struct move_options *o, json_t *body)
@@ -264,12 +263,13 @@ json_t *move_body_create(const struct move_options *o, const json_t *instance,
 json_t *move_body_export(const struct move_options *o, const json_t *prepared,
 			 const json_t *import)
 {
-	json_t *body = json_make(
-		"{s:s, s:b, s:b, s:s, s:O, s:O, s:O}", "mode", "remote",
-		"shutdown", 1, "remove_instance", !o->keep_source, "compress",
-		o->compress, "destination", json_get(import, "disks"),
-		"x509_key_name", json_get(prepared, "x509_key_name"),
-		"destination_x509_ca", json_get(import, "x509_ca"));
+	json_t *body =
+		json_make("{s:s, s:b, s:b, s:b, s:s, s:O, s:O, s:O}", "mode",
+			  "remote", "shutdown", 1, "remove_instance", 0,
+			  "long_sleep", 1, "compress", o->compress,
+			  "destination", json_get(import, "disks"),
+			  "x509_key_name", json_get(prepared, "x509_key_name"),
+			  "destination_x509_ca", json_get(import, "x509_ca"));
 
 	if (o->shutdown_s >= 0)
 		json_set_int(body, "shutdown_timeout", o->shutdown_s);

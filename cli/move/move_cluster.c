@@ -114,7 +114,7 @@ char *move_cluster_submit(struct move_cluster *c, const char *method,
 
 bool move_cluster_cancel(struct move_cluster *c, const char *job)
 {
-	auto_free char *resource = xprintf("/2/jobs/%s", job);
+	auto_free char *resource = xprintf("/2/jobs/%s?kill=1", job);
 	struct error ignored; /* it ends by itself */
 	auto_json json_t *answer =
 		move_cluster_ask(c, "DELETE", resource, NULL, &ignored);

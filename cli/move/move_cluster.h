@@ -42,8 +42,8 @@ char *move_cluster_submit(struct move_cluster *c, const char *method,
 			  const char *resource, const json_t *body,
 			  struct error *err);
 
-/* Cancel a job that has not begun; whether the cluster says that it has done
- * so.  One that runs goes on. */
+/* End a job; whether the cluster says that it has done so.  One of Ganeti's
+ * ends only those that have not begun. */
 bool move_cluster_cancel(struct move_cluster *c, const char *job);
 
 /* Show a request, if such are shown. */

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One step after the other: the source prepares the export, the destination
- * makes the instance and says where it awaits the data, the source sends it.
- * From then on two jobs belong together: when one of them fails, the other one
- * is canceled if it has not begun; one that runs notices by itself that its
- * partner is gone, and cleans up, which takes no time that is worth a job that
- * is torn apart. */
+ * makes the instance and says where it awaits the data, the source stops the
+ * instance and sends its data.  Then two jobs belong together: when one of them
+ * fails, the other one is ended.
+ *
+ * The source's instance is removed by a job of its own, when the destination
+ * has the whole instance.  An export that removes it, as Ganeti's program asks
+ * for, knows no more than that all was sent: what the destination then failed
+ * to write would be nowhere. */
 #include "cli/move/move_run.h"
 
 #include <errno.h>
@@ -34,6 +37,7 @@ struct run {
 	json_t *tags, *info, *prepared;
 	const json_t *row; /* in info */
 	size_t n_disks;
+	bool stopped; /* it ran on the source, which has stopped it for us */
 	struct move_job import, export;
 };
 
@@ -59,9 +63,9 @@ static void follow(struct run *r, struct move_job *j,
 
 /* Submit a job and wait for its result, to be freed. */
 static json_t *run_job(struct run *r, const char *method, const char *resource,
-		       const char *what, struct error *err)
+		       const json_t *body, const char *what, struct error *err)
 {
-	char *id = move_cluster_submit(r->source, method, resource, NULL, err);
+	char *id = move_cluster_submit(r->source, method, resource, body, err);
 	struct move_job job = {0}, *jobs[] = {&job};
 	const json_t *result = NULL;
 	json_t *kept = NULL;
@@ -96,7 +100,7 @@ static int read_source(struct run *r, struct error *err)
 	if (answer == NULL || move_source_tags(answer, err) < 0)
 		return -1;
 	r->tags = json_ref(json_get(answer, "tags"));
-	r->info = run_job(r, "GET", info, "query", err);
+	r->info = run_job(r, "GET", info, NULL, "query", err);
 	if (r->info == NULL)
 		return -1;
 	r->row = move_source_instance(r->info, err);
@@ -118,7 +122,7 @@ static int prepare(struct run *r, struct error *err)
 
 	move_tell(stdout, r->instance, "preparing the export on %s",
 		  r->source->name);
-	r->prepared = run_job(r, "PUT", path, "prepare", err);
+	r->prepared = run_job(r, "PUT", path, NULL, "prepare", err);
 	return r->prepared == NULL ? -1
 				   : move_source_prepared(r->prepared, err);
 }
@@ -206,6 +210,58 @@ static int create_somewhere(struct run *r, struct error *err)
 	return create(r, false, err);
 }
 
+/* --- the source's instance --- */
+
+/* As late as possible; what is down stays so when an export of it has ended. */
+static int stop_source(struct run *r, struct error *err)
+{
+	auto_free char *path =
+		xprintf("/2/instances/%s/shutdown", source_name(r));
+	auto_json json_t *body = json_object(), *done = NULL;
+
+	if (r->o->keep_source || !move_source_is_up(r->row))
+		return 0;
+	if (r->o->shutdown_s >= 0)
+		json_set_int(body, "timeout", r->o->shutdown_s);
+	move_tell(stdout, r->instance, "shutting down on %s", r->source->name);
+	r->stopped = true;
+	done = run_job(r, "PUT", path, body, "shutdown", err);
+	return done == NULL ? -1 : 0;
+}
+
+/* Nothing has come of it: it runs on where it was. */
+static void start_source(struct run *r, struct error *err)
+{
+	auto_free char *path =
+		xprintf("/2/instances/%s/startup", source_name(r));
+	auto_json json_t *done = NULL;
+	struct error second;
+
+	move_tell(stdout, r->instance, "starting again on %s", r->source->name);
+	done = run_job(r, "PUT", path, NULL, "startup", &second);
+	if (done == NULL)
+		error_set(err, err->kind, err->ecode,
+			  "%s; and it is down on %s: %s", err->text,
+			  r->source->name, second.text);
+}
+
+/* The destination has it. */
+static int remove_source(struct run *r, struct error *err)
+{
+	auto_free char *path = xprintf("/2/instances/%s", source_name(r));
+	auto_json json_t *done = NULL;
+
+	if (r->o->keep_source)
+		return 0;
+	move_tell(stdout, r->instance, "removing it from %s", r->source->name);
+	done = run_job(r, "DELETE", path, NULL, "remove", err);
+	return done != NULL ? 0
+			    : error_wrap(err,
+					 "%s has it, but it has to be removed "
+					 "from %s, where it is down",
+					 r->dest->name, r->source->name);
+}
+
 /* --- the copy --- */
 
 static int begin_export(struct run *r, struct error *err)
@@ -240,7 +296,8 @@ static int verdict(const struct run *r, const struct move_job *j,
 	return error_wrap(err, "%s failed", name);
 }
 
-/* Its partner has failed: wait for its end, which comes by itself. */
+/* Its partner has failed: end it, which Ganeti's clusters do with jobs that
+ * have not begun alone; others notice by themselves, within minutes. */
 static void end_job(struct move_job *j)
 {
 	int64_t end_us = clock_mono_us() + ENDING_MAX_US;
@@ -301,9 +358,31 @@ static int move(struct run *r, struct error *err)
 		return -1;
 	if (move_job_interrupted())
 		return error_set(err, ERR_CANCELED, NULL, "Interrupted");
-	if (begin_export(r, err) == 0)
-		return copy(r, err);
-	return -1;
+	if (stop_source(r, err) < 0 || begin_export(r, err) < 0 ||
+	    copy(r, err) < 0)
+		return -1;
+	return remove_source(r, err);
+}
+
+/* Whether the destination may have the instance. */
+static bool may_be_there(const struct run *r)
+{
+	struct error ignored;
+
+	return move_job_is_open(&r->import) ||
+	       (r->import.ended && verdict(r, &r->import, &ignored) == 0);
+}
+
+/* What was stopped in vain runs again, unless it may run there. */
+static void bring_back(struct run *r, struct error *err)
+{
+	if (!r->stopped || may_be_there(r))
+		return;
+	if (!move_job_is_open(&r->export) && !move_job_interrupted())
+		start_source(r, err);
+	else
+		error_set(err, err->kind, err->ecode, "%s; it is down on %s",
+			  err->text, r->source->name);
 }
 
 /* Nobody sends data to an import without an export. */
@@ -365,6 +444,7 @@ int move_run(const struct move_options *o, struct move_cluster *source,
 			  o->dest_name != NULL ? o->dest_name : "");
 	} else {
 		abandon(&r, &err);
+		bring_back(&r, &err);
 		add_open(&r, &err);
 		move_tell(stderr, instance, "not moved: %s", err.text);
 	}

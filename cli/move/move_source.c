@@ -3,6 +3,8 @@
  * honest. */
 #include "cli/move/move_source.h"
 
+#include <string.h>
+
 #include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
@@ -160,4 +162,9 @@ int64_t move_source_size_mib(const json_t *instance)
 	json_array_foreach (json_get(instance, "disks"), i, disk)
 		sum += json_int(disk, "size", 0);
 	return sum;
+}
+
+bool move_source_is_up(const json_t *instance)
+{
+	return strcmp(json_str(instance, "config_state", ""), "up") == 0;
 }

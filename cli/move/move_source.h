@@ -5,6 +5,7 @@
 #define CLI_MOVE_SOURCE_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "lib/base/error.h"
 
@@ -34,6 +35,9 @@ int move_source_prepared(const json_t *result, struct error *err);
 /* Whether that is an answer to GET /2/instances/NAME of which the tags can be
  * taken: a list of texts, or none. */
 int move_source_tags(const json_t *answer, struct error *err);
+
+/* Whether it is to run. */
+bool move_source_is_up(const json_t *instance);
 
 /* The size of all disks. */
 int64_t move_source_size_mib(const json_t *instance);

@@ -137,7 +137,7 @@ class Job:
 class FakeCluster(FakeRapi):
     """`stories` says how jobs go: {kind: function of the request's body and
     the instance's name that gives the story}; kinds: info, prepare, create,
-    export.  `seen` has what was asked: (method, path, body); an
+    export, shutdown, startup, remove.  `seen` has what was asked: (method, path, body); an
     answer of `overrides`, {(method, path): [answer, ...]}, is given once."""
 
     def __init__(self, stories, info=None, instances=(), overrides=None):
@@ -170,7 +170,9 @@ class FakeCluster(FakeRapi):
         raw = request.rfile.read(length)
         body = json.loads(raw) if raw else None
         url = urllib.parse.urlsplit(request.path)
-        self.seen.append((request.command, request.path, body))
+        with self.changed:
+            self.seen.append((request.command, request.path, body))
+            self.changed.notify_all()
         if not self.allowed(request):
             return self.reply(request, (401, '{"code": 401, "message": '
                                              '"Unauthorized"}'))
@@ -196,6 +198,10 @@ class FakeCluster(FakeRapi):
                 return self.submit("prepare", body, name)
             case ("PUT", "2", "instances", name, "export"):
                 return self.submit("export", body, name)
+            case ("PUT", "2", "instances", name, "shutdown" | "startup" as kind):
+                return self.submit(kind, body, name)
+            case ("DELETE", "2", "instances", name):
+                return self.submit("remove", body, name)
             case ("POST", "2", "instances"):
                 return self.submit("create", body, body["name"])
             case (method, "2", "jobs", number, *rest):

@@ -41,14 +41,18 @@ class Clusters:
     replaced by those that are given."""
 
     def __init__(self, export=None, create=None, prepare=None, info=None,
-                 source=None, dest=None, instances=(NAME,)):
+                 shutdown=None, remove=None, source=None, dest=None,
+                 instances=(NAME,)):
         self.copied = Flag()
         stories = {
             "info": info or (lambda _, name: [
                 success({name: dict(INSTANCE, name=name)})]),
             "prepare": prepare or (lambda _, __: [success(PREPARED)]),
+            "shutdown": shutdown or (lambda _, __: [success(None)]),
+            "startup": lambda _, __: [success(None)],
+            "remove": remove or (lambda _, __: [success(None)]),
             "export": export or (lambda _, __: [
-                "Shutting down", self.copied.set, COPIED])}
+                "Sending", self.copied.set, COPIED])}
         self.source = FakeCluster(stories, instances=instances,
                                   **(source or {}))
         self.dest = FakeCluster(
@@ -145,14 +149,18 @@ def test_success(tap):
         point(tap, r, "an instance moves", r.code == 0 and r.err == "")
         point(tap, r, "and each step is told", has_all(
             r.out, "preparing the export on localhost", "creating",
-            "Creating disks", "copying 2 disks, 1536 MiB", "Shutting down",
-            f"{NAME}: moved to 127.0.0.1"))
+            "Creating disks", "shutting down on localhost",
+            "copying 2 disks, 1536 MiB", "Sending",
+            "removing it from localhost", f"{NAME}: moved to 127.0.0.1"))
         export = asked(c.source, "PUT", "/export")[0]
         point(tap, r, "the source sends to where it is awaited",
               export["destination"] == DISKS["disks"] and
               export["destination_x509_ca"] == DISKS["x509_ca"] and
               export["x509_key_name"] == PREPARED["x509_key_name"] and
-              export["remove_instance"] and export["mode"] == "remote")
+              export["mode"] == "remote")
+        point(tap, r, "and removes nothing before it is told to",
+              not export["remove_instance"] and
+              len(asked(c.source, "DELETE", NAME)) == 1)
         create = asked(c.dest, "POST", "/2/instances")[0]
         point(tap, r, "the destination gets what the source has signed",
               create["source_handshake"] == PREPARED["handshake"] and
@@ -167,7 +175,7 @@ def test_quiet(tap):
     with Clusters() as c:
         r = c.move("--dest-instance-name=new.example.com")
         point(tap, r, "without -v there is one line a step",
-              r.code == 0 and len(r.out.splitlines()) == 4 and
+              r.code == 0 and len(r.out.splitlines()) == 6 and
               r.out.endswith("moved to 127.0.0.1 as new.example.com\n"))
         create = asked(c.dest, "POST", "/2/instances")[0]
         point(tap, r, "it may have another name there",
@@ -246,18 +254,80 @@ def test_import_refused(tap):
 
 
 def test_export_fails(tap):
-    failed = Flag()
     with Clusters(
-            create=lambda _, __: [DISKS, failed.hold,
+            create=lambda _, __: [DISKS, c.asked_to_end,
                                   failure("nobody has connected")],
-            export=lambda _, __: [failed.set, failure("it does not stop")]) as c:
+            export=lambda _, __: [failure("it does not stop")]) as c:
+        c.asked_to_end = lambda: wait_for(
+            c.dest, lambda: asked(c.dest, "DELETE", "/2/jobs/101"))
         r = c.move()
         point(tap, r, "an export that fails is told first", r.code == 1 and
-              has_all(r.err, "job 103 (export) on localhost failed: it does "
+              has_all(r.err, "job 104 (export) on localhost failed: it does "
                       "not stop", "; then job 101 (import) on 127.0.0.1 "
                       "failed: nobody has connected"))
+        point(tap, r, "the instance runs again where it was",
+              len(asked(c.source, "PUT", "/startup")) == 1 and
+              not asked(c.source, "DELETE", NAME))
         point(tap, r, "and nobody waits for the import",
               len(asked(c.dest, "DELETE", "/2/jobs/101")) == 1)
+
+
+def test_no_shutdown(tap):
+    with Clusters(
+            create=lambda _, __: [DISKS, c.asked_to_end,
+                                  failure("nobody has connected")],
+            shutdown=lambda _, __: [failure("it hangs")]) as c:
+        c.asked_to_end = lambda: wait_for(
+            c.dest, lambda: asked(c.dest, "DELETE", "/2/jobs/101"))
+        r = c.move()
+        point(tap, r, "one that does not stop is not copied", r.code == 1 and
+              has_all(r.err, "job 103 (shutdown) on localhost failed: it hangs",
+                      "; then job 101 (import)") and
+              not asked(c.source, "PUT", "/export") and
+              len(asked(c.source, "PUT", "/startup")) == 1)
+
+
+def test_down(tap):
+    down = dict(INSTANCE, config_state="down")
+    with Clusters(info=lambda _, __: [success({NAME: down})]) as c:
+        r = c.move()
+        point(tap, r, "one that is down is not stopped", r.code == 0 and
+              not asked(c.source, "PUT", "/shutdown") and
+              not asked(c.dest, "POST", "/2/instances")[0]["start"])
+
+
+def test_import_fails_last(tap):
+    """The source has sent all, and the destination loses it."""
+    sent = Flag()
+    with Clusters(
+            create=lambda _, __: [DISKS, sent.hold, c.sent_all,
+                                  failure("the disk is full")],
+            export=lambda _, __: [sent.set, COPIED]) as c:
+        c.sent_all = lambda: c.source.job_of(104).has_ended()
+        r = c.move()
+        point(tap, r, "what the destination loses is there yet",
+              r.code == 1 and "the disk is full" in r.err and
+              not asked(c.source, "DELETE", NAME))
+        point(tap, r, "and runs",
+              len(asked(c.source, "PUT", "/startup")) == 1)
+
+
+def test_not_removed(tap):
+    with Clusters(remove=lambda _, __: [failure("a lock is held")]) as c:
+        r = c.move()
+        point(tap, r, "a source that is not removed is told", r.code == 1 and
+              has_all(r.err, "127.0.0.1 has it, but it has to be removed from "
+                      "localhost", "a lock is held") and
+              not asked(c.source, "PUT", "/startup"))
+
+
+def test_keep(tap):
+    with Clusters() as c:
+        r = c.move("--keep-source-instance")
+        point(tap, r, "one that stays is stopped by its export alone",
+              r.code == 0 and not asked(c.source, "PUT", "/shutdown") and
+              not asked(c.source, "DELETE", NAME) and
+              not asked(c.dest, "POST", "/2/instances")[0]["start"])
 
 
 def test_export_refused(tap):
@@ -294,11 +364,11 @@ def test_export_waits(tap):
                                   failure("the node is gone")],
             export=lambda _, __: []) as c:
         c.export_is_there = lambda: wait_for(
-            c.source, lambda: len(c.source.jobs) == 3)
+            c.source, lambda: len(c.source.jobs) == 4)
         r = c.move()
         point(tap, r, "an export that has not begun is canceled",
               r.code == 1 and has_all(
-                  r.err, "the node is gone", "; then job 103 (export) on "
+                  r.err, "the node is gone", "; then job 104 (export) on "
                   "localhost failed: it was canceled"))
 
 
@@ -410,12 +480,12 @@ def test_interrupt(tap):
                   create=lambda _, __: [DISKS, end.hold, success([])],
                   instances=(NAME, "b.example.com")) as c:
         process = c.start("-p1", instances=(NAME, "b.example.com"))
-        wait_for(c.source, lambda: len(c.source.jobs) == 3)
+        wait_for(c.source, lambda: len(c.source.jobs) == 4)
         os.kill(process.pid, signal.SIGINT)
         r = finish(process)
         point(tap, r, "who is interrupted says which jobs go on",
               r.code == 1 and has_all(
-                  r.err, f"{NAME}: not moved: Interrupted", "job 103 (export) "
+                  r.err, f"{NAME}: not moved: Interrupted", "job 104 (export) "
                   "on localhost goes on", "job 101 (import) on 127.0.0.1 goes "
                   "on"))
         point(tap, r, "and begins no other one",
@@ -429,7 +499,7 @@ def test_interrupt(tap):
 def test_reference(tap):
     """What it asks for is what ours does, but for what is better so: a disk
     without a name is called None, an interface in a network has a mode, which
-    clusters refuse, and tags stay behind."""
+    clusters refuse, tags stay behind, and the export removes the instance."""
     name = "Ganeti's program asks for the same"
     if not REFERENCE.exists():
         tap.point(True, name, skip="it is not installed")
@@ -446,7 +516,8 @@ def test_reference(tap):
             bodies.append(({k: v for k, v in create.items()
                             if v is not None and k not in ("tags",
                                                            "name_check")},
-                           export))
+                           {k: v for k, v in export.items()
+                            if k not in ("remove_instance", "long_sleep")}))
             tap.point(r.code == 0, f"{program.parent} moves it", r.details())
     tap.point(bodies[0] == bodies[1], name,
               [json.dumps(b, sort_keys=True) for b in bodies])
@@ -456,7 +527,9 @@ def main():
     tap = Tap()
     for test in (test_success, test_quiet, test_parallel, test_opportunistic,
                  test_trouble, test_import_fails, test_import_refused,
-                 test_export_fails, test_export_refused, test_import_dies,
+                 test_export_fails, test_no_shutdown, test_down,
+                 test_import_fails_last, test_not_removed, test_keep,
+                 test_export_refused, test_import_dies,
                  test_export_waits, test_half, test_bad_answers, test_unknown,
                  test_password, test_certificates, test_unreachable,
                  test_placing, test_interrupt, test_reference):

@@ -243,7 +243,7 @@ Test(move_body, an_export_goes_where_it_is_awaited)
 	expect_export("destination_x509_ca", "\"CA\"");
 	expect_export("x509_key_name", "[\"k\",\"h\",\"s\"]");
 	expect_export("shutdown", "true");
-	expect_export("remove_instance", "true");
+	expect_export("remove_instance", "false");
 	expect_export("shutdown_timeout", "missing");
 	OPTIONS("--keep-source-instance", "--shutdown-timeout=0");
 	expect_export("remove_instance", "false");
