@@ -179,6 +179,19 @@ g_check() {
     is "$(g_sums)" "$g_sum $g_sum" "$one_what: the other instance"
 }
 
+# A conversion to volumes that did not reach the secondary has left volumes there.
+# The way back refuses to write over them and says what to do, which is done here.
+to_mirrors() {
+    for to_try in 1 2 3; do
+        to_said=$(m gnt-instance modify -t drbd -n "node$one_s" f 2>&1) && return 0
+        echo "$to_said"
+        to_old=$(echo "$to_said" | sed -n 's/^Node node\([0-9]\).* has a volume xenvg\/\([^ ]*\) already.*/\1 \2/p')
+        [ -n "$to_old" ] || return 1
+        vm "${to_old% *}" "lvremove -f -qq xenvg/${to_old#* }" || return 1
+    done
+    return 1
+}
+
 operate() { # do it, or do the rest of it
     case $one_op in
     create) [ -n "$(field name)" ] || add "$one_p" "$one_s" ;;
@@ -191,7 +204,7 @@ operate() { # do it, or do the rest of it
     convert)
         m gnt-instance shutdown --timeout 0 f &&
             { [ "$(field disk_template)" = plain ] || m gnt-instance modify -t plain f; } &&
-            m gnt-instance modify -t drbd -n "node$one_s" f && m gnt-instance startup f
+            to_mirrors && m gnt-instance startup f
         ;;
     esac
 }
@@ -236,11 +249,11 @@ check_orphans() {
 
 begin() { # whatever the round before has left
     one_p=$(primary) one_s=$(secondary)
-    [ -n "$one_p" ] || { one_p=2 one_s=3; }
-    [ "$one_op" = create ] && {
+    if [ -z "$one_s" ] || [ "$one_op" = create ]; then
         m gnt-instance remove -f --shutdown-timeout 0 --ignore-failures f >/dev/null 2>&1
-        return 0
-    }
+    fi
+    [ -n "$one_s" ] || { one_p=2 one_s=3; }
+    [ "$one_op" != create ] || return 0
     [ -n "$(primary)" ] || add "$one_p" "$one_s" >/dev/null 2>&1 || return 1
     m gnt-instance activate-disks f >/dev/null 2>&1
     one_sum=$(write_on "$one_p" f "$1")
