@@ -178,12 +178,6 @@ static json_t *make_nics(const struct move_options *o, const json_t *instance,
 
 /* --- the whole --- */
 
-/* One that stays runs there, with the same addresses. */
-static bool shall_start(const struct move_options *o, const json_t *instance)
-{
-	return !o->keep_source && move_source_is_up(instance);
-}
-
 static void add_place(const struct move_options *o, json_t *body)
 {
 	if (o->primary != NULL)
@@ -220,7 +214,7 @@ static json_t *make_head(const struct move_options *o, const json_t *instance,
 	json_t *body = json_make(
 		"{s:i, s:s, s:s, s:b, s:b, s:b, s:s, s:s}", "__version__", 1,
 		"mode", "remote-import", "name", name, "ip_check", 0,
-		"name_check", 0, "start", shall_start(o, instance),
+		"name_check", 0, "start", 0, /* when all of it is there */
 		"hypervisor", json_str(instance, "hypervisor", NULL),
 		"disk_template", template);
 	const char *os = json_str(instance, "os", "");

@@ -3,6 +3,9 @@
  * looked at. */
 #include "cli/move/move_log.h"
 
+#include <string.h>
+
+#include "lib/base/array.h"
 #include "lib/base/str.h"
 #include "lib/client/luxi.h"
 #include "lib/json/json.h"
@@ -43,6 +46,17 @@ static void tell_message(struct move_log *l, const json_t *message)
 	l->tell(l->arg, text);
 }
 
+static void look_for_loss(struct move_log *l, const json_t *message)
+{
+	static const char *const words[] = {"not imported successfully",
+					    "failed to receive data"};
+	auto_free char *text = json_text(message);
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (strstr(text, words[i]) != NULL)
+			l->lost = true;
+}
+
 static int read_entry(struct move_log *l, const json_t *entry,
 		      struct error *err)
 {
@@ -59,6 +73,7 @@ static int read_entry(struct move_log *l, const json_t *entry,
 		return 0;
 	l->serial = json_integer_value(serial);
 	if (!str_eq(type, IMPORT)) {
+		look_for_loss(l, message);
 		tell_message(l, message);
 		return 0;
 	}

@@ -15,6 +15,9 @@ struct move_log {
 	/* The content of the entry "remote-import", unchecked; NULL: not there
 	 * yet. */
 	json_t *import;
+	/* A message says that disks have not come whole.  The job of a Ganeti
+	 * cluster is a success all the same. */
+	bool lost;
 	/* Gets the text of each message; NULL: nobody wants them. */
 	void (*tell)(void *arg, const char *text);
 	void *arg;

@@ -4,10 +4,11 @@
  * instance and sends its data.  Then two jobs belong together: when one of them
  * fails, the other one is ended.
  *
- * The source's instance is removed by a job of its own, when the destination
- * has the whole instance.  An export that removes it, as Ganeti's program asks
- * for, knows no more than that all was sent: what the destination then failed
- * to write would be nowhere. */
+ * The new instance is started, and the source's is removed, by jobs of their
+ * own, when the destination has all of it.  An export that removes it, as
+ * Ganeti's program asks for, knows no more than that all was sent: what the
+ * destination then failed to write would be nowhere.  And an import that starts
+ * it may fail after that, so that both clusters would run it. */
 #include "cli/move/move_run.h"
 
 #include <errno.h>
@@ -37,7 +38,9 @@ struct run {
 	json_t *tags, *info, *prepared;
 	const json_t *row; /* in info */
 	size_t n_disks;
-	bool stopped; /* it ran on the source, which has stopped it for us */
+	bool stopped; /* it ran on the source, which was told to stop it */
+	bool started; /* the destination was told to start it */
+	bool taken;   /* the last job of run_job() was submitted */
 	struct move_job import, export;
 };
 
@@ -62,17 +65,20 @@ static void follow(struct run *r, struct move_job *j,
 /* --- steps of one job --- */
 
 /* Submit a job and wait for its result, to be freed. */
-static json_t *run_job(struct run *r, const char *method, const char *resource,
+static json_t *run_job(struct run *r, struct move_cluster *cluster,
+		       const char *method, const char *resource,
 		       const json_t *body, const char *what, struct error *err)
 {
-	char *id = move_cluster_submit(r->source, method, resource, body, err);
+	char *id = move_cluster_submit(cluster, method, resource, body, err);
 	struct move_job job = {0}, *jobs[] = {&job};
 	const json_t *result = NULL;
 	json_t *kept = NULL;
 
+	r->taken = false;
 	if (id == NULL)
 		return NULL;
-	follow(r, &job, r->source, id, what);
+	r->taken = true;
+	follow(r, &job, cluster, id, what);
 	if (move_job_finish(jobs, 1, err) == 0) {
 		result = move_log_result(job.end, err);
 		if (result == NULL) {
@@ -100,19 +106,29 @@ static int read_source(struct run *r, struct error *err)
 	if (answer == NULL || move_source_tags(answer, err) < 0)
 		return -1;
 	r->tags = json_ref(json_get(answer, "tags"));
-	r->info = run_job(r, "GET", info, NULL, "query", err);
+	r->info = run_job(r, r->source, "GET", info, NULL, "query", err);
 	if (r->info == NULL)
 		return -1;
 	r->row = move_source_instance(r->info, err);
 	if (r->row == NULL)
 		return -1;
 	r->n_disks = json_array_size(json_get(r->row, "disks"));
-	return 0;
+	if (r->n_disks > 0)
+		return 0;
+	return error_set(err, ERR_PREREQ, ECODE_STATE,
+			 "It has no disks, so there is nothing to move: make "
+			 "it anew on %s and remove it here",
+			 r->dest->name);
 }
 
 static const char *source_name(const struct run *r)
 {
 	return json_str(r->row, "name", r->instance);
+}
+
+static const char *dest_name(const struct run *r)
+{
+	return r->o->dest_name != NULL ? r->o->dest_name : source_name(r);
 }
 
 static int prepare(struct run *r, struct error *err)
@@ -122,17 +138,12 @@ static int prepare(struct run *r, struct error *err)
 
 	move_tell(stdout, r->instance, "preparing the export on %s",
 		  r->source->name);
-	r->prepared = run_job(r, "PUT", path, NULL, "prepare", err);
+	r->prepared = run_job(r, r->source, "PUT", path, NULL, "prepare", err);
 	return r->prepared == NULL ? -1
 				   : move_source_prepared(r->prepared, err);
 }
 
 /* --- the destination --- */
-
-static const char *dest_name(const struct run *r)
-{
-	return r->o->dest_name != NULL ? r->o->dest_name : source_name(r);
-}
 
 /* Wait until the destination says where it awaits the data. */
 static int await_import(struct run *r, struct error *err)
@@ -224,8 +235,9 @@ static int stop_source(struct run *r, struct error *err)
 	if (r->o->shutdown_s >= 0)
 		json_set_int(body, "timeout", r->o->shutdown_s);
 	move_tell(stdout, r->instance, "shutting down on %s", r->source->name);
-	r->stopped = true;
-	done = run_job(r, "PUT", path, body, "shutdown", err);
+	done = run_job(r, r->source, "PUT", path, body, "shutdown", err);
+	/* Where it was not even taken the instance runs. */
+	r->stopped = r->taken || error_is(err, RAPI_NO_ANSWER);
 	return done == NULL ? -1 : 0;
 }
 
@@ -238,14 +250,33 @@ static void start_source(struct run *r, struct error *err)
 	struct error second;
 
 	move_tell(stdout, r->instance, "starting again on %s", r->source->name);
-	done = run_job(r, "PUT", path, NULL, "startup", &second);
+	done = run_job(r, r->source, "PUT", path, NULL, "startup", &second);
 	if (done == NULL)
 		error_set(err, err->kind, err->ecode,
 			  "%s; and it is down on %s: %s", err->text,
 			  r->source->name, second.text);
 }
 
-/* The destination has it. */
+/* The destination has all of it.  One that stays on the source runs there, with
+ * the same addresses. */
+static int start_there(struct run *r, struct error *err)
+{
+	auto_free char *path = xprintf("/2/instances/%s/startup", dest_name(r));
+	auto_json json_t *done = NULL;
+
+	if (r->o->keep_source || !move_source_is_up(r->row))
+		return 0;
+	move_tell(stdout, r->instance, "starting on %s", r->dest->name);
+	r->started = true;
+	done = run_job(r, r->dest, "PUT", path, NULL, "startup", err);
+	return done != NULL ? 0
+			    : error_wrap(err,
+					 "%s has all of it, but does not start "
+					 "it; start it there and remove it "
+					 "from %s, or the other way round",
+					 r->dest->name, r->source->name);
+}
+
 static int remove_source(struct run *r, struct error *err)
 {
 	auto_free char *path = xprintf("/2/instances/%s", source_name(r));
@@ -254,11 +285,11 @@ static int remove_source(struct run *r, struct error *err)
 	if (r->o->keep_source)
 		return 0;
 	move_tell(stdout, r->instance, "removing it from %s", r->source->name);
-	done = run_job(r, "DELETE", path, NULL, "remove", err);
+	done = run_job(r, r->source, "DELETE", path, NULL, "remove", err);
 	return done != NULL ? 0
 			    : error_wrap(err,
 					 "%s has it, but it has to be removed "
-					 "from %s, where it is down",
+					 "from %s",
 					 r->dest->name, r->source->name);
 }
 
@@ -289,9 +320,12 @@ static int verdict(const struct run *r, const struct move_job *j,
 	auto_free char *name = move_job_name(j);
 	const json_t *result = move_log_result(j->end, err);
 
-	if (result != NULL &&
-	    (j != &r->export ||
-	     move_log_check_export(result, r->n_disks, err) == 0))
+	if (result != NULL && j->log.lost)
+		error_set(err, ERR_RESULT, NULL,
+			  "its log says that disks have not come whole");
+	else if (result != NULL &&
+		 (j != &r->export ||
+		  move_log_check_export(result, r->n_disks, err) == 0))
 		return 0;
 	return error_wrap(err, "%s failed", name);
 }
@@ -325,11 +359,11 @@ static void add_other(const struct run *r, const struct move_job *other,
 	if (verdict(r, other, &second) < 0)
 		error_set(err, err->kind, err->ecode, "%s; then %s", err->text,
 			  second.text);
-	else
+	else if (other == &r->import)
 		error_set(err, err->kind, err->ecode,
-			  "%s; but %s succeeded: see on which cluster the "
-			  "instance is whole before you start it",
-			  err->text, name);
+			  "%s; but %s succeeded: %s may have an instance that "
+			  "is not whole, remove it there",
+			  err->text, name, other->cluster->name);
 }
 
 static int copy(struct run *r, struct error *err)
@@ -361,24 +395,16 @@ static int move(struct run *r, struct error *err)
 	if (stop_source(r, err) < 0 || begin_export(r, err) < 0 ||
 	    copy(r, err) < 0)
 		return -1;
-	return remove_source(r, err);
-}
-
-/* Whether the destination may have the instance. */
-static bool may_be_there(const struct run *r)
-{
-	struct error ignored;
-
-	return move_job_is_open(&r->import) ||
-	       (r->import.ended && verdict(r, &r->import, &ignored) == 0);
+	return start_there(r, err) < 0 ? -1 : remove_source(r, err);
 }
 
 /* What was stopped in vain runs again, unless it may run there. */
 static void bring_back(struct run *r, struct error *err)
 {
-	if (!r->stopped || may_be_there(r))
+	if (!r->stopped)
 		return;
-	if (!move_job_is_open(&r->export) && !move_job_interrupted())
+	if (!r->started && !move_job_is_open(&r->export) &&
+	    !move_job_interrupted())
 		start_source(r, err);
 	else
 		error_set(err, err->kind, err->ecode, "%s; it is down on %s",

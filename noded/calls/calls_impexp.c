@@ -216,6 +216,7 @@ static int add_key(struct call *c, const json_t *opts, json_t *spec,
 				 "A transfer with a key of its own needs the "
 				 "certificate of the other side (ca_pem)");
 	json_set_str(spec, "key_file", file);
+	json_set_bool(spec, "alone", true);
 	return 0;
 }
 

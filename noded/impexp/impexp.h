@@ -32,6 +32,10 @@
 			  */
 #define IMPEXP_LOG "log" /* what programs say */
 
+/* The exit status of one that failed as its peer was gone: the reason is with
+ * that one, if it is anywhere. */
+#define IMPEXP_LOST_PEER 2
+
 /* What is moved at once. */
 #define IMPEXP_CHUNK (256 * 1024)
 
@@ -52,6 +56,7 @@ struct impexp_spec {
 	int port;	     /* 0: any */
 	const char *key_file;
 	const char *ca_file; /* its certificate is the peer's */
+	bool alone;	     /* nobody here asks the peer how it has ended */
 	const char *magic;   /* NULL: none */
 	const char *image;   /* a path or a URL, no peer; NULL: none */
 	bool url;

@@ -472,8 +472,8 @@ static bool is_under_way(int fd)
  * it has read everything.  Whatever it sends until then has to be read (TLS
  * tickets, for example), even if it sends no closing message (socat does not):
  * closing a connection with unread data resets it, and what we have sent would
- * be lost. */
-static void say_goodbye(struct net *net)
+ * be lost.  A peer that fails in the end breaks the connection. */
+static int say_goodbye(struct net *net, struct error *err)
 {
 	int64_t deadline_us = clock_mono_us() + BYE_TIMEOUT_S * SECOND_US;
 	char rest[512];
@@ -492,6 +492,9 @@ static void say_goodbye(struct net *net)
 		n = read(net->fd, rest, sizeof(rest));
 	} while ((n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN))) &&
 		 clock_mono_us() < deadline_us);
+	if (n == 0 || !net->spec->alone)
+		return 0;
+	return sys_fail(err, "The other side has not taken all");
 }
 
 /* The end of our input is that of the disk only if those before us have ended
@@ -522,8 +525,7 @@ static int pump_out(struct net *net, int fd, bool count,
 			s->bytes += n;
 	}
 	await_complete(s);
-	say_goodbye(net);
-	return 0;
+	return say_goodbye(net, err);
 }
 
 static int pump_in(struct net *net, int fd, bool count, struct impexp_shared *s,

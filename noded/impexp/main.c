@@ -132,9 +132,6 @@ static void tell(struct transfer *t, int exit_status)
 		json_set_int(status, "exit_status", exit_status);
 	if (*t->error != '\0')
 		json_set_str(status, "error_message", t->error);
-	/* The reason is with the peer, if it is anywhere. */
-	if (exit_status > 0 && t->failed == IMPEXP_NET)
-		json_set_bool(status, "lost_peer", true);
 	text = json_text(status);
 	fs_write_atomic(path, text, strlen(text), 0600, &ignored);
 	t->told_us = clock_mono_us();
@@ -338,6 +335,17 @@ static bool is_complete(const struct transfer *t)
 	       (t->spec.tool == NULL || t->ended_well[IMPEXP_TOOL]);
 }
 
+/* Those before the network have ended, and not all of them well: the network
+ * would wait for them to be complete. */
+static void end_vain(struct transfer *t)
+{
+	if (t->spec.import || t->pid[IMPEXP_END] > 0 ||
+	    t->pid[IMPEXP_TOOL] > 0 || is_complete(t))
+		return;
+	t->consequence = false;
+	end_children(t);
+}
+
 /* How many children still run. */
 static size_t reap(struct transfer *t)
 {
@@ -359,6 +367,7 @@ static size_t reap(struct transfer *t)
 			note_failure(t, (enum impexp_child)i, status);
 	}
 	t->shared->complete = is_complete(t);
+	end_vain(t);
 	return running;
 }
 
@@ -453,6 +462,14 @@ static void supervise(struct transfer *t, const sigset_t *signals)
 	}
 }
 
+/* Ganeti's master takes each but 0 for a failure. */
+static int exit_status_of(const struct transfer *t)
+{
+	if (t->failed < 0)
+		return 0;
+	return t->failed == IMPEXP_NET ? IMPEXP_LOST_PEER : 1;
+}
+
 static int run(struct transfer *t, json_t *object)
 {
 	int size_fd = open_size_pipe(t, object);
@@ -470,7 +487,7 @@ static int run(struct transfer *t, json_t *object)
 		close(size_fd);
 	supervise(t, &signals);
 	blame_reader(t);
-	tell(t, t->failed < 0 ? 0 : 1);
+	tell(t, exit_status_of(t));
 	return t->failed < 0 ? 0 : 1;
 }
 

@@ -41,7 +41,8 @@ class Clusters:
     replaced by those that are given."""
 
     def __init__(self, export=None, create=None, prepare=None, info=None,
-                 shutdown=None, remove=None, source=None, dest=None,
+                 shutdown=None, remove=None, startup=None, source=None,
+                 dest=None,
                  instances=(NAME,)):
         self.copied = Flag()
         stories = {
@@ -57,7 +58,8 @@ class Clusters:
                                   **(source or {}))
         self.dest = FakeCluster(
             {"create": create or (lambda _, __: [
-                "Creating disks", DISKS, self.copied.hold, success(["n1"])])},
+                "Creating disks", DISKS, self.copied.hold, success(["n1"])]),
+             "startup": startup or (lambda _, __: [success(None)])},
             **(dest or {}))
 
     def __enter__(self):
@@ -150,7 +152,7 @@ def test_success(tap):
         point(tap, r, "and each step is told", has_all(
             r.out, "preparing the export on localhost", "creating",
             "Creating disks", "shutting down on localhost",
-            "copying 2 disks, 1536 MiB", "Sending",
+            "copying 2 disks, 1536 MiB", "Sending", "starting on 127.0.0.1",
             "removing it from localhost", f"{NAME}: moved to 127.0.0.1"))
         export = asked(c.source, "PUT", "/export")[0]
         point(tap, r, "the source sends to where it is awaited",
@@ -175,7 +177,7 @@ def test_quiet(tap):
     with Clusters() as c:
         r = c.move("--dest-instance-name=new.example.com")
         point(tap, r, "without -v there is one line a step",
-              r.code == 0 and len(r.out.splitlines()) == 6 and
+              r.code == 0 and len(r.out.splitlines()) == 7 and
               r.out.endswith("moved to 127.0.0.1 as new.example.com\n"))
         create = asked(c.dest, "POST", "/2/instances")[0]
         point(tap, r, "it may have another name there",
@@ -291,9 +293,42 @@ def test_down(tap):
     down = dict(INSTANCE, config_state="down")
     with Clusters(info=lambda _, __: [success({NAME: down})]) as c:
         r = c.move()
-        point(tap, r, "one that is down is not stopped", r.code == 0 and
-              not asked(c.source, "PUT", "/shutdown") and
-              not asked(c.dest, "POST", "/2/instances")[0]["start"])
+        point(tap, r, "one that is down is not stopped, nor started",
+              r.code == 0 and not asked(c.source, "PUT", "/shutdown") and
+              not asked(c.dest, "PUT", "/startup"))
+
+
+def test_no_disks(tap):
+    bare = dict(INSTANCE, disks=[], disk_template="diskless")
+    with Clusters(info=lambda _, __: [success({NAME: bare})]) as c:
+        r = c.move()
+        point(tap, r, "one without disks is not moved", r.code == 1 and
+              "It has no disks" in r.err and len(c.source.jobs) == 1 and
+              not c.dest.jobs)
+
+
+def test_half_import(tap):
+    """Ganeti's import warns of disks that have not come, and succeeds."""
+    with Clusters(create=lambda _, __: [
+            DISKS, c.copied.hold, "Some disks for instance web1 on node n1 were "
+            "not imported successfully", success([])]) as c:
+        r = c.move()
+        point(tap, r, "disks that have not come are a failure", r.code == 1 and
+              "disks have not come whole" in r.err)
+        point(tap, r, "then nothing is started there, and nothing removed here",
+              not asked(c.dest, "PUT", "/startup") and
+              len(asked(c.source, "PUT", "/startup")) == 1 and
+              not asked(c.source, "DELETE", NAME))
+
+
+def test_no_start(tap):
+    with Clusters(startup=lambda _, __: [failure("no memory")]) as c:
+        r = c.move()
+        point(tap, r, "one that does not start there is on both, and down here",
+              r.code == 1 and has_all(r.err, "does not start it", "no memory",
+                                      "it is down on localhost") and
+              not asked(c.source, "PUT", "/startup") and
+              not asked(c.source, "DELETE", NAME))
 
 
 def test_import_fails_last(tap):
@@ -327,7 +362,7 @@ def test_keep(tap):
         point(tap, r, "one that stays is stopped by its export alone",
               r.code == 0 and not asked(c.source, "PUT", "/shutdown") and
               not asked(c.source, "DELETE", NAME) and
-              not asked(c.dest, "POST", "/2/instances")[0]["start"])
+              not asked(c.dest, "PUT", "/startup"))
 
 
 def test_export_refused(tap):
@@ -499,7 +534,8 @@ def test_interrupt(tap):
 def test_reference(tap):
     """What it asks for is what ours does, but for what is better so: a disk
     without a name is called None, an interface in a network has a mode, which
-    clusters refuse, tags stay behind, and the export removes the instance."""
+    clusters refuse, tags stay behind, the import starts the instance and the
+    export removes it."""
     name = "Ganeti's program asks for the same"
     if not REFERENCE.exists():
         tap.point(True, name, skip="it is not installed")
@@ -514,7 +550,7 @@ def test_reference(tap):
             create["nics"] = [{k: v for k, v in nic.items() if v}
                               for nic in create["nics"][:1]]
             bodies.append(({k: v for k, v in create.items()
-                            if v is not None and k not in ("tags",
+                            if v is not None and k not in ("tags", "start",
                                                            "name_check")},
                            {k: v for k, v in export.items()
                             if k not in ("remove_instance", "long_sleep")}))
@@ -528,6 +564,7 @@ def main():
     for test in (test_success, test_quiet, test_parallel, test_opportunistic,
                  test_trouble, test_import_fails, test_import_refused,
                  test_export_fails, test_no_shutdown, test_down,
+                 test_no_disks, test_half_import, test_no_start,
                  test_import_fails_last, test_not_removed, test_keep,
                  test_export_refused, test_import_dies,
                  test_export_waits, test_half, test_bad_answers, test_unknown,

@@ -14,6 +14,7 @@ for node in node1 node2; do
 [ -e "$(dirname "$0")/broken" ] && { echo 'no way out' >&2; head -c 300000 /dev/zero; exit 3; }
 [ -e "$(dirname "$0")/slow" ] && sleep 300
 stat -Lc %s "$EXPORT_DEVICE" >&"$EXP_SIZE_FD"
+[ -e "$(dirname "$0")/lost" ] && kill -PIPE $$
 cat "$EXPORT_DEVICE"
 SCRIPT
     cat >"$os/import" <<'SCRIPT'
@@ -126,6 +127,10 @@ rm "$(oses node2 broken)"
 is "$(ls "$(exports node1)")" "" "and leaves nothing"
 is "$(status web1)" running "the instance runs again"
 is "$(gzip -dc <"$dump" | sha256sum | cut -c1-64)" "$sum0" "the older export stays"
+: >"$(oses node2 lost)"
+fails "an export script that ends by a signal" m gnt-backup export -n node1 --long-sleep web1
+like "$out" 'ended by signal 13' "ends the export"
+rm "$(oses node2 lost)"
 fails "no snapshot, no live export" m gnt-backup export -n node1 --noshutdown web1
 like "$out" 'live export' "says why"
 fails "an export that is not there" m gnt-backup import --no-name-check \

@@ -48,6 +48,7 @@ is "$(m gnt-instance list --no-headers)" "" "and is not here"
 rm "$(root node1)/usr/share/ganeti/os/copy/broken"
 succeeds "then it comes" \
     move_back --dest-primary-node=node1 --dest-instance-name=web2 moved
+like "$out" "starting on ${api_address%:*}" "it is started when all is here"
 like "$out" "removing it from ${there_address%:*}" "and is removed when all is here"
 is "$(there gnt-instance list --no-headers)" "" "there it is no more"
 is "$(m gnt-instance list --no-headers -o name,status | xargs)" "web2 running" "it runs here"

@@ -635,7 +635,8 @@ static json_t *do_impexp_status(struct sim_node *n, const json_t *args)
 	const char *name =
 		json_string_value(json_array_get(json_array_get(args, 0), 0));
 
-	(void)n;
+	if (n->forgetful)
+		return good(json_make("[n]"));
 	if (!str_eq(name, "transfer"))
 		return good(json_make("[{s:f}]", "progress_percent", 50.0));
 	return good(json_make("[{s:i, s:b, s:i}]", "listen_port", 1025,

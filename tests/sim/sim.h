@@ -82,6 +82,7 @@ struct sim_node {
 			      * step */
 	const char *lacks;   /* an address that it does not have */
 	bool silent;	     /* it never answers */
+	bool forgetful;	     /* it knows nothing of transfers */
 	bool hook_fails;     /* its hooks fail */
 	bool untrusted;	     /* its OS noop has only create_untrusted, */
 	bool guests_end;     /* machines end by themselves, once looked at */

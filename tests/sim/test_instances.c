@@ -688,6 +688,20 @@ Test(instances, an_allocator_by_default_may_change_meanwhile)
 	cr_assert_not_null(instance("web1"));
 }
 
+Test(instances, many_are_made_and_not_brought)
+{
+	json_t *one = op_add("web1", NULL, true);
+
+	json_object_del(one, "OP_ID");
+	json_set_str(one, "iallocator", NULL);
+	json_set_str(one, "mode", "import");
+	expect(json_make("{s:s, s:[o], s:s}", "OP_ID",
+			 "OP_INSTANCE_MULTI_ALLOC", "instances", one,
+			 "iallocator", "hail"),
+	       "is made, not brought");
+	cr_assert_null(instance("web1"));
+}
+
 Test(instances, verify_judges_what_was_there_when_it_asked)
 {
 	uint64_t id;

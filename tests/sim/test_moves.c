@@ -230,6 +230,18 @@ Test(moves, a_source_that_cannot_send_runs_again)
 	}
 }
 
+/* Its node was started anew: nobody else would notice. */
+Test(moves, a_transfer_that_is_gone_is_not_waited_for)
+{
+	expect(op_add("web1", NODE2, true), "success");
+	s.nodes[1].forgetful = true;
+	expect(op_send(true), "knows nothing of sending data any more");
+	cr_expect_not_null(table_get(&s.nodes[1].running, "web1"));
+	expect(op_named("OP_INSTANCE_REMOVE", "web1"), "success");
+	expect(op_receive(), "knows nothing of receiving data any more");
+	cr_expect_null(instance());
+}
+
 /* The key would be of use for the right export yet. */
 Test(moves, one_that_is_refused_touches_nothing)
 {

@@ -110,24 +110,9 @@ Test(move_body, the_whole_of_a_creation)
 		"\"osparams\":{\"dhcp\":\"yes\"},"
 		"\"source_handshake\":[0,\"h\",\"s\"],"
 		"\"source_instance_name\":\"web1.example.com\","
-		"\"source_x509_ca\":\"PEM\",\"start\":true,"
+		"\"source_x509_ca\":\"PEM\",\"start\":false,"
 		"\"tags\":[\"a:b\"]}",
 		"%s", text);
-}
-
-Test(move_body, what_was_stopped_is_not_started)
-{
-	json_set_str(instance, "config_state", "down");
-	expect("start", "false");
-	json_set_str(instance, "config_state", "offline");
-	expect("start", "false");
-}
-
-/* Two with the same addresses must not run. */
-Test(move_body, what_is_kept_on_the_source_is_not_started_twice)
-{
-	OPTIONS("--keep-source-instance");
-	expect("start", "false");
 }
 
 Test(move_body, options_say_where_and_as_what)

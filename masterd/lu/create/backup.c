@@ -9,9 +9,6 @@
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/spec/instance_spec.h"
 
-/* The key of a move to another cluster. */
-#define KEY_VALID_S 86400
-
 /* --- prepare --- */
 
 static int prepare_expand(struct lu *lu, struct error *err)
@@ -48,13 +45,9 @@ static WAITS json_t *prepare_remote(struct lu *lu, const char *secret,
 	if (inst == NULL)
 		return NULL;
 	lu_info(lu, "Preparing remote export for instance %s", inst_name(inst));
-	key = lu_call(lu, inst_primary_node(inst),
-		      rpc_x509_cert_create(KEY_VALID_S), err);
-	if (key == NULL) {
-		error_wrap(err, "Can't create X509 key and certificate on %s",
-			   lu_node_name(lu, inst_primary_node(inst)));
+	key = trust_new_key(lu, inst_primary_node(inst), err);
+	if (key == NULL)
 		return NULL;
-	}
 	certificate =
 		trust_sign(secret, json_string_value(json_array_get(key, 1)));
 	return json_make(

@@ -15,7 +15,6 @@
 #include "queue/queue.h"
 
 #define LOG_TYPE "remote-import"
-#define KEY_VALID_S 86400
 /* The source stops the instance before it sends: its time comes on top. */
 #define CONNECT_TIMEOUT_S 180
 #define CONNECT_TIMEOUT_MAX_S 3600 /* what a transfer takes */
@@ -165,13 +164,11 @@ int receive_disks(struct lu *lu, const struct op_instance_create *op,
 {
 	auto_json json_t *carried = inst_rpc(lu, inst, NULL, NULL);
 	const char *node = inst_primary_node(carried);
-	auto_json json_t *key =
-		lu_call(lu, node, rpc_x509_cert_create(KEY_VALID_S), err);
+	auto_json json_t *key = trust_new_key(lu, node, err);
 	int rc;
 
 	if (key == NULL)
-		return error_wrap(err, "Can't create X509 key and certificate "
-				       "on the instance's node");
+		return -1;
 	lu_feedback(lu,
 		    "* waiting for the disks of %s from the other "
 		    "cluster...",

@@ -10,12 +10,14 @@
 /* Until the process on the node listens. */
 #define LISTEN_TIMEOUT_US 20000000
 #define POLL_MAX_MS 1000
+#define LOST_PEER 2 /* noded/impexp/impexp.h */
 /* A node daemon that is started anew answers again within this time. */
 #define SILENCE_MAX_US 60000000
 
 int transfer_side_start(struct transfer_side *s, struct rpc_request request,
 			const char *what, struct error *err)
 {
+	s->began_us = clock_mono_us();
 	s->name = aftermath_start(s->lu, s->node, request, rpc_impexp_cleanup,
 				  err);
 	return s->name == NULL ? error_wrap(err, "Failed to start %s on %s",
@@ -40,6 +42,18 @@ static bool may_answer_yet(struct transfer_side *s, const struct error *err)
 	return now_us - s->silent_us < SILENCE_MAX_US;
 }
 
+/* The node knows no such transfer: it is only just beginning, or it is gone. */
+static int look_at_none(const struct transfer_side *s, struct error *err)
+{
+	if (s->status == NULL &&
+	    clock_mono_us() - s->began_us < LISTEN_TIMEOUT_US)
+		return 0;
+	return error_set(err, ERR_EXEC, NULL,
+			 "disk/%zu: %s knows nothing of %s data any more; has "
+			 "it been started anew?",
+			 s->index, lu_node_name(s->lu, s->node), s->verb);
+}
+
 int transfer_side_look(struct transfer_side *s, struct error *err)
 {
 	auto_json json_t *answer =
@@ -51,6 +65,8 @@ int transfer_side_look(struct transfer_side *s, struct error *err)
 	if (answer == NULL)
 		return may_answer_yet(s, err) ? 0 : -1;
 	s->silent_us = 0;
+	if (status == NULL || json_is_null(status))
+		return look_at_none(s, err);
 	json_decref(s->status);
 	s->status = json_ref(status);
 	exit_status = json_int(status, "exit_status", -1);
@@ -78,7 +94,7 @@ int transfer_side_follow(struct transfer_side *s, struct error *err)
 
 bool transfer_side_lost_peer(const struct transfer_side *s)
 {
-	return json_bool(s->status, "lost_peer", false);
+	return json_int(s->status, "exit_status", 0) == LOST_PEER;
 }
 
 int transfer_side_pause(struct lu *lu, unsigned *pause_ms, struct error *err)

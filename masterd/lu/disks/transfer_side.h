@@ -18,6 +18,7 @@ struct transfer_side {
 	bool connected, finished;
 	json_t *status;
 	int64_t silent_us; /* since when it does not answer; 0: it does */
+	int64_t began_us;
 };
 
 /* By this call, whose arguments are given away.  what: "import". */

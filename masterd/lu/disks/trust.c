@@ -10,7 +10,9 @@
 #include "lib/json/json.h"
 #include "lib/model/files/paths.h"
 #include "masterd/lu/parts/cluster_files.h"
+#include "masterd/lu/parts/lu_instance.h"
 
+#define KEY_VALID_S 86400
 #define VERSION 0
 #define GREETING "0:Hi, I'm Ganeti" /* what Ganeti's clusters say */
 #define SALT_BYTES 8
@@ -48,6 +50,25 @@ char *trust_secret(struct lu *lu, struct error *err)
 void trust_forget(char *secret)
 {
 	cluster_files_free(secret, secret == NULL ? 0 : strlen(secret));
+}
+
+json_t *trust_new_key(struct lu *lu, const char *node_uuid, struct error *err)
+{
+	auto_json json_t *key =
+		lu_call(lu, node_uuid, rpc_x509_cert_create(KEY_VALID_S), err);
+
+	if (key == NULL) {
+		error_wrap(err, "Can't create X509 key and certificate on %s",
+			   lu_node_name(lu, node_uuid));
+		return NULL;
+	}
+	if (json_is_string(json_array_get(key, 0)) &&
+	    json_is_string(json_array_get(key, 1)))
+		return steal(&key);
+	error_set(err, ERR_RPC, NULL,
+		  "Node %s answers with something that is no key",
+		  lu_node_name(lu, node_uuid));
+	return NULL;
 }
 
 /* --- proofs --- */

@@ -21,6 +21,11 @@
 WAITS char *trust_secret(struct lu *lu, struct error *err);
 void trust_forget(char *secret);
 
+/* A new key for a move, made on this node: [name, certificate]; NULL with err.
+ */
+WAITS json_t *trust_new_key(struct lu *lu, const char *node_uuid,
+			    struct error *err);
+
 /* [version, proof, salt] */
 json_t *trust_handshake(const char *secret);
 int trust_check_handshake(const char *secret, const json_t *handshake,

@@ -546,7 +546,6 @@ static WAITS int send_all(struct lu *lu, struct error *err)
 				      ? e->snapshots
 				      : json_get(carried, "disks_info");
 
-	e->uses_key = true;
 	return backup_remote_send(lu, &e->remote, carried, disks, err) < 0
 		       ? error_wrap(err, "Export failed, errors in disk export")
 		       : lu_check_killed(lu, err);
@@ -680,6 +679,7 @@ static WAITS json_t *export_exec(struct lu *lu, struct error *err)
 	size_t n = json_array_size(inst_disks(e->inst));
 	json_t *disks;
 
+	e->uses_key = is_remote(op);
 	if (shut_down(lu, err) < 0 || zero(lu, err) < 0 ||
 	    activate(lu, err) < 0 || take_snapshots(lu, err) < 0 ||
 	    (is_remote(op) ? send_all(lu, err) : bring_all(lu, err)) < 0)

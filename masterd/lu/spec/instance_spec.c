@@ -243,6 +243,11 @@ static int check_combined(const struct op_instance_create *op,
 		{"source_x509_ca", op->source_x509_ca != NULL},
 	};
 
+	if (strcmp(op->mode, "create") != 0 && !is_move(op))
+		return error_set(err, ERR_PREREQ, ECODE_INVAL,
+				 "An instance in a series of many is made, not "
+				 "brought (mode '%s')",
+				 op->mode);
 	for (size_t i = 0; !is_move(op) && i < ARRAY_SIZE(of_moves); i++)
 		if (of_moves[i].given)
 			return error_set(err, ERR_PREREQ, ECODE_INVAL,
