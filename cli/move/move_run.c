@@ -117,8 +117,8 @@ static int read_source(struct run *r, struct error *err)
 		return 0;
 	return error_set(err, ERR_PREREQ, ECODE_STATE,
 			 "It has no disks, so there is nothing to move: make "
-			 "it anew on %s and remove it here",
-			 r->dest->name);
+			 "it anew on %s, and remove it from %s",
+			 r->dest->name, r->source->name);
 }
 
 static const char *source_name(const struct run *r)
