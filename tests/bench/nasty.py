@@ -60,8 +60,9 @@ class Watch:
 
     def __init__(self, make, *args):
         self.here, there = multiprocessing.Pipe()
+        # It goes with us, also when we fail in the middle.
         self.process = multiprocessing.Process(
-            target=self.run, args=(there, make, args))
+            target=self.run, args=(there, make, args), daemon=True)
         self.process.start()
 
     @staticmethod
