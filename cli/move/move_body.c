@@ -66,14 +66,23 @@ static json_t *make_disk(const json_t *from, const char *template)
 	return disk;
 }
 
-static json_t *make_disks(const json_t *instance, const char *template)
+/* As large as they really are, where the source tells that. */
+static json_t *make_disks(const json_t *instance, const json_t *prepared,
+			  const char *template)
 {
+	const json_t *sizes = json_get(prepared, "disk_sizes"), *real;
 	json_t *disks = json_array();
 	const json_t *disk;
 	size_t i;
 
-	json_array_foreach (json_get(instance, "disks"), i, disk)
-		json_array_append_new(disks, make_disk(disk, template));
+	json_array_foreach (json_get(instance, "disks"), i, disk) {
+		json_t *made = make_disk(disk, template);
+
+		real = json_array_get(sizes, i);
+		if (real != NULL)
+			json_object_set(made, "size", json_unconst(real));
+		json_array_append_new(disks, made);
+	}
 	return disks;
 }
 
@@ -237,7 +246,8 @@ json_t *move_body_create(const struct move_options *o, const json_t *instance,
 	if (nics == NULL)
 		return NULL;
 	body = make_head(o, instance, template);
-	json_object_set_new(body, "disks", make_disks(instance, template));
+	json_object_set_new(body, "disks",
+			    make_disks(instance, prepared, template));
 	json_object_set_new(body, "nics", nics);
 	json_object_set_new(body, "beparams", backend(o, instance));
 	json_object_set_new(

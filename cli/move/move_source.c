@@ -30,12 +30,17 @@ static bool is_text_or_null(const json_t *value)
 	return value == NULL || json_is_null(value) || json_is_string(value);
 }
 
+static bool is_size(const json_t *value)
+{
+	return json_is_integer(value) && json_integer_value(value) > 0 &&
+	       json_integer_value(value) <= SIZE_MIB_MAX;
+}
+
 static int check_disk(const json_t *disk, struct error *err)
 {
 	const json_t *size = json_get(disk, "size");
 
-	if (!json_is_integer(size) || json_integer_value(size) <= 0 ||
-	    json_integer_value(size) > SIZE_MIB_MAX)
+	if (!is_size(size))
 		return bad(err, "a disk without a size");
 	if (!is_text(json_get(disk, "mode")))
 		return bad(err, "a disk without a mode");
@@ -119,6 +124,18 @@ static bool is_signed(const json_t *value)
 	       is_text(json_array_get(value, 2));
 }
 
+/* One for each disk, or none at all. */
+static bool are_sizes(const json_t *value)
+{
+	const json_t *size;
+	size_t i;
+
+	json_array_foreach (value, i, size)
+		if (!is_size(size))
+			return false;
+	return value == NULL || json_is_array(value);
+}
+
 static int unprepared(const char *what, struct error *err)
 {
 	return error_set(err, ERR_RESULT, NULL,
@@ -135,7 +152,9 @@ int move_source_prepared(const json_t *result, struct error *err)
 		return unprepared("x509_key_name", err);
 	if (!is_text(json_get(result, "x509_ca")))
 		return unprepared("x509_ca", err);
-	return 0;
+	return are_sizes(json_get(result, "disk_sizes"))
+		       ? 0
+		       : unprepared("disk_sizes", err);
 }
 
 int move_source_tags(const json_t *answer, struct error *err)

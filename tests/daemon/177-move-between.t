@@ -20,6 +20,7 @@ tap_point $? "each cluster has a secret of its own"
 succeeds "they share one" share_secret
 
 export BROKEN_EXPORT="$(root node1)/usr/share/ganeti/os/copy/broken"
+export OTHER_CAME="$(root_there node1)/usr/share/ganeti/os/copy/came.1"
 python3 "$(dirname "$0")/move_between.py" "$api_address" "$there_address" >"$VC/points"
 while read -r line; do
     case $line in

@@ -142,10 +142,11 @@ def check_preparation(prepared):
     status = ask(SOURCE, "PUT", "/2/instances/web1/prepare-export?mode=local")
     point(ended(SOURCE, status)["opresult"] == [None],
           "an export within the cluster needs nothing")
-    point(sorted(prepared) == ["handshake", "x509_ca", "x509_key_name"] and
+    point(sorted(prepared) == ["disk_sizes", "handshake", "x509_ca",
+                               "x509_key_name"] and
           prepared["handshake"][0] == 0 and
           prepared["x509_ca"].startswith("X-Ganeti-Signature: "),
-          "what the other cluster has to know is as Ganeti's", prepared)
+          "what the other cluster has to know is as Ganeti's, and sizes", prepared)
 
 
 def check_creations(prepared):
@@ -213,8 +214,9 @@ def check_broken_export(flag):
     prepared = prepare()
     number = create(prepared)
     where = waiting(number)
-    with open(flag, "w", encoding="ascii"):
-        sending = export(prepared, where)
+    with open(flag, "w", encoding="ascii") as file:
+        file.write(os.environ["OTHER_CAME"])
+    sending = export(prepared, where)
     refused(sending, SOURCE, "exit code 3", "an export script that fails ends it")
     point("no way out" in json.dumps(job(SOURCE, sending)["oplog"]),
           "and what it said is told")

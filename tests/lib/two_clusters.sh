@@ -36,15 +36,21 @@ copying_os() { # FOLDER
     cp -r "$1/noop" "$1/copy"
     cat >"$1/copy/export" <<'SCRIPT'
 #!/bin/sh
-# Its output ends long before it is known to have failed.
-[ -e "$(dirname "$0")/broken" ] && { echo 'no way out' >&2; exec >&-; sleep 1; exit 3; }
+# Its output ends long before it fails: the other disk is there by then.
+broken=$(dirname "$0")/broken
+[ -e "$broken" ] && [ "$EXPORT_INDEX" = 0 ] && {
+    echo 'no way out' >&2
+    exec >&-
+    until [ -e "$(cat "$broken")" ]; do sleep 0.05; done
+    exit 3
+}
 stat -Lc %s "$EXPORT_DEVICE" >&"$EXP_SIZE_FD"
 cat "$EXPORT_DEVICE"
 SCRIPT
     cat >"$1/copy/import" <<'SCRIPT'
 #!/bin/sh
 [ -e "$(dirname "$0")/broken" ] && { cat >/dev/null; echo 'no way in' >&2; exit 3; }
-exec dd of="$IMPORT_DEVICE" bs=64k conv=notrunc
+dd of="$IMPORT_DEVICE" bs=64k conv=notrunc && : >"$(dirname "$0")/came.$IMPORT_INDEX"
 SCRIPT
     printf '#!/bin/sh\necho "$OLD_INSTANCE_NAME $INSTANCE_NAME" >"%s/renamed"\n' \
         "$VC" >"$1/copy/rename"

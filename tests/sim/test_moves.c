@@ -195,6 +195,25 @@ Test(moves, the_source_makes_a_key)
 	expect_calls("x509_cert_create ");
 }
 
+/* A disk that is copied as it is may be larger than recorded. */
+Test(moves, the_source_tells_the_real_sizes)
+{
+	uint64_t id;
+
+	expect(op_add("web1", NODE2, true), "success");
+	s.nodes[1].dimensions =
+		json_make("[I, n]", (json_int_t)100 * 1048576 + 512);
+	id = sim_submit(&s,
+			json_make("{s:s, s:s, s:s}", "OP_ID",
+				  "OP_BACKUP_PREPARE", "instance_name", "web1",
+				  "mode", "remote"),
+			NULL);
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+	cr_expect_not_null(strstr(queue_job(s.master->queue, id)->ops[0].result,
+				  "\"disk_sizes\":[101]"),
+			   "%s", queue_job(s.master->queue, id)->ops[0].result);
+}
+
 Test(moves, the_source_sends_and_goes)
 {
 	expect(op_add("web1", NODE2, true), "success");

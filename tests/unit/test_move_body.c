@@ -87,6 +87,19 @@ static void expect(const char *key, const char *wanted)
 	cr_assert_str_eq(text, wanted, "%s is %s, not %s", key, text, wanted);
 }
 
+/* What is sent is as large as the volume. */
+Test(move_body, disks_are_as_large_as_they_really_are)
+{
+	auto_json json_t *body = NULL;
+	const json_t *disks;
+
+	json_object_set_new(prepared, "disk_sizes", json_make("[i]", 1028));
+	body = created();
+	disks = json_get(body, "disks");
+	cr_assert_eq(json_int(json_array_get(disks, 0), "size", 0), 1028);
+	cr_assert_gt(json_int(json_array_get(disks, 1), "size", 0), 0);
+}
+
 Test(move_body, the_whole_of_a_creation)
 {
 	auto_json json_t *body = created();

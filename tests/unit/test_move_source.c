@@ -208,6 +208,31 @@ Test(move_source, an_export_that_lacks_something_is_refused)
 	cr_assert_eq(move_source_prepared(NULL, &err), -1);
 }
 
+/* Ganeti's clusters do not tell them. */
+Test(move_source, real_sizes_may_be_told)
+{
+	static const struct {
+		const char *sizes;
+		int rc;
+	} cases[] = {
+		{"[1028, 512]", 0}, {"[]", 0},
+		{"7", -1},	    {"{}", -1},
+		{"[0]", -1},	    {"[-1]", -1},
+		{"[\"5\"]", -1},    {"[1.5]", -1},
+		{"[null]", -1},	    {"[4611686018427387904]", -1},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_json json_t *result = prepared();
+
+		json_object_set_new(result, "disk_sizes",
+				    json_parse(cases[i].sizes,
+					       strlen(cases[i].sizes), &err));
+		cr_assert_eq(move_source_prepared(result, &err), cases[i].rc,
+			     "%s", cases[i].sizes);
+	}
+}
+
 Test(move_source, what_is_signed_has_three_parts)
 {
 	for (size_t place = 0; place < 3; place++) {

@@ -5,6 +5,7 @@
 
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
+#include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/disks/trust.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/lu/spec/instance_spec.h"
@@ -33,13 +34,15 @@ static int prepare_check(struct lu *lu, struct error *err)
 	return 0;
 }
 
-/* What the other cluster and the export that follows have to be told. */
+/* What the other cluster and the export that follows have to be told.  Ganeti's
+ * does not tell the sizes: a disk that is copied as it is may be larger than
+ * recorded, as volumes have whole extents, and the new one has to take it. */
 static WAITS json_t *prepare_remote(struct lu *lu, const char *secret,
 				    struct error *err)
 {
 	const struct op_backup_prepare *op = lu->op;
 	const json_t *inst = lu_instance(lu, op->instance_name, err);
-	auto_json json_t *key = NULL;
+	auto_json json_t *key = NULL, *disks = NULL;
 	auto_free char *certificate = NULL;
 
 	if (inst == NULL)
@@ -50,11 +53,13 @@ static WAITS json_t *prepare_remote(struct lu *lu, const char *secret,
 		return NULL;
 	certificate =
 		trust_sign(secret, json_string_value(json_array_get(key, 1)));
+	disks = inst_rpc_disks(lu, inst);
 	return json_make(
-		"{s:o, s:o, s:s}", "handshake", trust_handshake(secret),
+		"{s:o, s:o, s:s, s:o}", "handshake", trust_handshake(secret),
 		"x509_key_name",
 		trust_key(secret, json_string_value(json_array_get(key, 0))),
-		"x509_ca", certificate);
+		"x509_ca", certificate, "disk_sizes",
+		disks_real_sizes(lu, inst_primary_node(inst), disks));
 }
 
 /* An export within the cluster needs nothing. */
