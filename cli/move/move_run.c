@@ -253,7 +253,7 @@ static void start_source(struct run *r, struct error *err)
 	done = run_job(r, r->source, "PUT", path, NULL, "startup", &second);
 	if (done == NULL)
 		error_set(err, err->kind, err->ecode,
-			  "%s; and it is down on %s: %s", err->text,
+			  "%s; and it may be down on %s: %s", err->text,
 			  r->source->name, second.text);
 }
 
@@ -407,8 +407,9 @@ static void bring_back(struct run *r, struct error *err)
 	    !move_job_interrupted())
 		start_source(r, err);
 	else
-		error_set(err, err->kind, err->ecode, "%s; it is down on %s",
-			  err->text, r->source->name);
+		error_set(err, err->kind, err->ecode,
+			  "%s; it may be down on %s", err->text,
+			  r->source->name);
 }
 
 /* Nobody sends data to an import without an export. */
