@@ -16,6 +16,7 @@
 #include "lib/base/str.h"
 #include "lib/event/tls.h"
 #include "lib/json/json.h"
+#include "lib/model/constants.h"
 #include "lib/model/files/secret_files.h"
 
 #define FILE_MAX (1024 * 1024)
@@ -113,7 +114,7 @@ static int stage_rapi(const struct staging *s, struct error *err)
 	if (!cli_given(s->cli, &OPT_NEW_RAPI_CERT))
 		return 0;
 	file = staged_path(s, "rapi.pem");
-	return tls_make_ca(file, BOOTSTRAP_CERT_NAME, err);
+	return tls_make_ca(file, CERT_COMMON_NAME, err);
 }
 
 static int new_spice(const struct staging *s, struct error *err)

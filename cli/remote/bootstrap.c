@@ -256,7 +256,7 @@ int bootstrap_make_spice(const char *file, const char *ca_file,
 {
 	const char *const from[] = {file};
 
-	if (tls_make_ca(file, BOOTSTRAP_CERT_NAME, err) < 0)
+	if (tls_make_ca(file, CERT_COMMON_NAME, err) < 0)
 		return -1;
 	return tls_write_certs(ca_file, from, 1, 0400, err);
 }
@@ -264,9 +264,8 @@ int bootstrap_make_spice(const char *file, const char *ca_file,
 static int write_secrets(const struct paths *p, const char *node_name,
 			 struct error *err)
 {
-	if (tls_make_ca(path(p, PATH_SERVER_PEM), BOOTSTRAP_CERT_NAME, err) <
-		    0 ||
-	    tls_make_ca(path(p, PATH_RAPI_PEM), BOOTSTRAP_CERT_NAME, err) < 0 ||
+	if (tls_make_ca(path(p, PATH_SERVER_PEM), CERT_COMMON_NAME, err) < 0 ||
+	    tls_make_ca(path(p, PATH_RAPI_PEM), CERT_COMMON_NAME, err) < 0 ||
 	    bootstrap_make_spice(path(p, PATH_SPICE_PEM),
 				 path(p, PATH_SPICE_CA_PEM), err) < 0 ||
 	    tls_make_signed(path(p, PATH_CLIENT_PEM), path(p, PATH_SERVER_PEM),

@@ -37,9 +37,6 @@ int bootstrap_init_many(const struct paths *p, const struct cluster_init *init,
 			int (*ready)(void *arg, struct error *err), void *arg,
 			struct error *err);
 
-/* The name in the certificates of every cluster, as in Ganeti's. */
-#define BOOTSTRAP_CERT_NAME "ganeti.example.com"
-
 /* Write a new random secret to the file, as text. */
 int bootstrap_write_secret(const char *file, mode_t mode, struct error *err);
 

@@ -22,6 +22,15 @@
  * this suffix. */
 #define CERT_NEW_SUFFIX "-new"
 
+/* The name in certificates of a cluster; whoever connects to a node's import by
+ * socat, as Ganeti's side does, asks for it. */
+#define CERT_COMMON_NAME "ganeti.example.com"
+
+/* The exit status of one side of a disk's transfer that failed as its peer was
+ * gone: the reason is with that one, if it is anywhere.  Ganeti's master takes
+ * each but 0 for a failure. */
+#define IMPEXP_LOST_PEER 2
+
 #define AF_IPV4 2 /* primary_ip_family, as Linux numbers them */
 #define AF_IPV6 10
 

@@ -32,10 +32,6 @@
 			  */
 #define IMPEXP_LOG "log" /* what programs say */
 
-/* The exit status of one that failed as its peer was gone: the reason is with
- * that one, if it is anywhere. */
-#define IMPEXP_LOST_PEER 2
-
 /* What is moved at once. */
 #define IMPEXP_CHUNK (256 * 1024)
 

@@ -26,6 +26,7 @@
 #include "lib/base/mem.h"
 #include "lib/base/str.h"
 #include "lib/json/json.h"
+#include "lib/model/constants.h"
 #include "noded/impexp/impexp.h"
 #include "noded/impexp/lend.h"
 #include "noded/scripts/script.h"
@@ -462,7 +463,6 @@ static void supervise(struct transfer *t, const sigset_t *signals)
 	}
 }
 
-/* Ganeti's master takes each but 0 for a failure. */
 static int exit_status_of(const struct transfer *t)
 {
 	if (t->failed < 0)

@@ -70,22 +70,19 @@ static void remove_stale(const struct paths *p)
 	}
 }
 
-/* A new folder that only we may enter; its path, to be freed. */
-static char *make_folder(const struct paths *p, const char *prefix,
-			 const char *component, struct error *err)
+char *transfer_make_folder(const char *top, mode_t top_mode, const char *prefix,
+			   struct error *err)
 {
 	time_t now = (time_t)(clock_wall_us() / 1000000);
 	auto_free char *folder = NULL;
 	char stamp[32];
 	struct tm tm;
 
-	if (fs_mkdirs(path(p, PATH_IMPORT_EXPORT_DIR), 0755, err) < 0)
+	if (fs_mkdirs(top, top_mode, err) < 0)
 		return NULL;
-	remove_stale(p);
 	gmtime_r(&now, &tm);
 	strftime(stamp, sizeof(stamp), "%Y-%m-%d_%H_%M_%S", &tm);
-	folder = xprintf("%s/%s-%s-%s-XXXXXX", path(p, PATH_IMPORT_EXPORT_DIR),
-			 prefix, component, stamp);
+	folder = xprintf("%s/%s-%s-XXXXXX", top, prefix, stamp);
 	if (mkdtemp(folder) != NULL)
 		return steal(&folder);
 	error_set(err, ERR_SYSTEM, ECODE_ENVIRON, "Cannot make folder %s: %s",
@@ -146,7 +143,7 @@ char *transfer_start(const struct noded *n, const char *prefix,
 		     const char *peer_pem, struct error *err)
 {
 	auto_json json_t *mine = spec;
-	auto_free char *folder = NULL;
+	auto_free char *folder = NULL, *begin = NULL;
 	struct error ignored;
 
 	if (!str_valid_filename(component)) {
@@ -155,7 +152,10 @@ char *transfer_start(const struct noded *n, const char *prefix,
 			  component);
 		return NULL;
 	}
-	folder = make_folder(n->paths, prefix, component, err);
+	remove_stale(n->paths);
+	begin = xprintf("%s-%s", prefix, component);
+	folder = transfer_make_folder(path(n->paths, PATH_IMPORT_EXPORT_DIR),
+				      0755, begin, err);
 	if (folder == NULL)
 		return NULL;
 	json_set_bool(mine, "import", strcmp(prefix, "import") == 0);

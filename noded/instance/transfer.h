@@ -12,6 +12,12 @@
 #include "lib/event/task.h"
 #include "noded/core/noded.h"
 
+/* A new folder below `top` that only we may enter, made with its parents; its
+ * name begins with prefix and the time.  The path, to be freed; NULL with
+ * err. */
+char *transfer_make_folder(const char *top, mode_t top_mode, const char *prefix,
+			   struct error *err);
+
 /* Start a transfer; returns its name, to be freed, which begins with prefix and
  * component ("import", "disk0").  NULL with err.  spec is described at
  * impexp_spec_read(); our own certificate is filled in if it names none.

@@ -3,21 +3,19 @@
  * process of a transfer reads both from one. */
 #include "noded/instance/transfer_key.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <sys/stat.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/str.h"
 #include "lib/event/tls.h"
+#include "lib/model/constants.h"
+#include "noded/instance/transfer.h"
 
 #define PREFIX "x509-"
 #define KEY_FILE "pem"
 #define VALID_MAX_S (7 * 86400)
-/* Ganeti's side, which connects by socat, asks for this name. */
-#define COMMON_NAME "ganeti.example.com"
 
 static char *folder_of(const struct paths *p, const char *name)
 {
@@ -32,8 +30,21 @@ static int check_name(const char *name, struct error *err)
 			 "\"%s\" is not the name of a transfer's key", name);
 }
 
+/* Its time is over, or it was never complete. */
+static bool is_over(const char *folder)
+{
+	auto_free char *file = xprintf("%s/" KEY_FILE, folder);
+	int64_t now = (int64_t)clock_seconds(), from, to;
+	struct error ignored;
+	struct stat st;
+
+	if (tls_validity(file, &from, &to, &ignored) == 0)
+		return to < now;
+	return stat(folder, &st) == 0 && st.st_mtime + VALID_MAX_S < now;
+}
+
 /* Remove those of moves that nobody has ended. */
-static void remove_expired(const struct paths *p)
+static void remove_old(const struct paths *p)
 {
 	auto_strv struct strv names = {0};
 	struct error ignored;
@@ -42,35 +53,10 @@ static void remove_expired(const struct paths *p)
 		return;
 	for (size_t i = 0; i < names.n; i++) {
 		auto_free char *folder = folder_of(p, names.items[i]);
-		auto_free char *file = xprintf("%s/" KEY_FILE, folder);
-		int64_t from, to;
 
-		if (str_starts(names.items[i], PREFIX) &&
-		    tls_validity(file, &from, &to, &ignored) == 0 &&
-		    to < (int64_t)clock_seconds())
+		if (str_starts(names.items[i], PREFIX) && is_over(folder))
 			fs_remove_tree(folder, &ignored);
 	}
-}
-
-/* A new folder that only we may enter; its path, to be freed. */
-static char *make_folder(const struct paths *p, struct error *err)
-{
-	time_t now = (time_t)clock_seconds();
-	auto_free char *folder = NULL;
-	char stamp[32];
-	struct tm tm;
-
-	if (fs_mkdirs(path(p, PATH_CRYPTO_DIR), 0700, err) < 0)
-		return NULL;
-	gmtime_r(&now, &tm);
-	strftime(stamp, sizeof(stamp), "%Y-%m-%d_%H_%M_%S", &tm);
-	folder = xprintf("%s/" PREFIX "%s-XXXXXX", path(p, PATH_CRYPTO_DIR),
-			 stamp);
-	if (mkdtemp(folder) != NULL)
-		return steal(&folder);
-	error_set(err, ERR_SYSTEM, ECODE_ENVIRON, "Cannot make folder %s: %s",
-		  folder, strerror(errno));
-	return NULL;
 }
 
 char *transfer_key_make(const struct paths *p, int64_t valid_s,
@@ -84,12 +70,13 @@ char *transfer_key_make(const struct paths *p, int64_t valid_s,
 			  "A key has to be valid for some time");
 		return NULL;
 	}
-	remove_expired(p);
-	folder = make_folder(p, err);
+	remove_old(p);
+	folder = transfer_make_folder(path(p, PATH_CRYPTO_DIR), 0700, "x509",
+				      err);
 	if (folder == NULL)
 		return NULL;
 	file = xprintf("%s/" KEY_FILE, folder);
-	if (tls_make_for(file, COMMON_NAME,
+	if (tls_make_for(file, CERT_COMMON_NAME,
 			 valid_s < VALID_MAX_S ? valid_s : VALID_MAX_S,
 			 ret_certificate, err) == 0)
 		return xstrdup(strrchr(folder, '/') + 1);

@@ -20,9 +20,6 @@
 #include "masterd/lu/parts/cluster_files.h"
 #include "masterd/lu/parts/cluster_ssh.h"
 
-/* The lifetime of a new cluster's certificates. */
-#define COMMON_NAME "ganeti.example.com"
-
 struct renewal {
 	struct lu lu;
 	struct strv uuids;	   /* the nodes that are not offline */
@@ -260,7 +257,7 @@ static WAITS int stage(struct lu *lu, bool cluster, struct error *err)
 	lu_feedback(lu, "Giving new certificates to all nodes");
 	if (cluster && lu_plans(lu))
 		pem = xstrdup("(planned)");
-	else if (cluster && (pem = tls_ca_text(COMMON_NAME, err)) == NULL)
+	else if (cluster && (pem = tls_ca_text(CERT_COMMON_NAME, err)) == NULL)
 		return -1;
 	step(lu, "stage", pem);
 	cluster_files_free(pem, pem == NULL ? 0 : strlen(pem));

@@ -15,8 +15,6 @@
 #include "queue/queue.h"
 
 #define LOG_TYPE "remote-import"
-/* The source stops the instance before it sends: its time comes on top. */
-#define CONNECT_TIMEOUT_S 180
 #define CONNECT_TIMEOUT_MAX_S 3600 /* what a transfer takes */
 
 void receive_done(struct inst_receive *r)
@@ -92,27 +90,14 @@ static void tell(struct lu *lu, const json_t *where, void *arg)
 				certificate));
 }
 
-/* The ends of the transfers here, to be freed. */
-static json_t *ends_of(const json_t *carried)
-{
-	const json_t *disks = json_get(carried, "disks_info");
-	bool script = *inst_os(carried) != '\0';
-	json_t *ends = json_array();
-
-	for (size_t i = 0; i < json_array_size(disks); i++) {
-		const json_t *disk = json_array_get(disks, i);
-
-		json_array_append_new(ends, script ? transfer_script(disk, i)
-						   : transfer_raw(disk));
-	}
-	return ends;
-}
-
+/* The source stops the instance before it sends: its time comes on top. */
 static int64_t time_to_connect(const struct op_instance_create *op)
 {
-	int64_t s = CONNECT_TIMEOUT_S + op->source_shutdown_timeout;
+	int64_t most = CONNECT_TIMEOUT_MAX_S - TRANSFER_REMOTE_CONNECT_S;
 
-	return s < CONNECT_TIMEOUT_MAX_S ? s : CONNECT_TIMEOUT_MAX_S;
+	return TRANSFER_REMOTE_CONNECT_S +
+	       (op->source_shutdown_timeout < most ? op->source_shutdown_timeout
+						   : most);
 }
 
 /* With this key: [name, certificate]. */
@@ -121,7 +106,8 @@ static WAITS int receive(struct lu *lu, const struct op_instance_create *op,
 			 const json_t *key, struct error *err)
 {
 	const char *node = inst_primary_node(carried);
-	auto_json json_t *ends = ends_of(carried);
+	auto_json json_t *ends =
+		transfer_ends(carried, json_get(carried, "disks_info"));
 	const struct transfer_remote t = {
 		.inst = carried,
 		.node = node,

@@ -47,6 +47,20 @@ json_t *transfer_file(const char *path)
 	return json_make("[s, [s]]", "file", path);
 }
 
+json_t *transfer_ends(const json_t *inst, const json_t *disks)
+{
+	bool script = *inst_os(inst) != '\0';
+	json_t *ends = json_array();
+
+	for (size_t i = 0; i < json_array_size(disks); i++) {
+		const json_t *disk = json_array_get(disks, i);
+
+		json_array_append_new(ends, script ? transfer_script(disk, i)
+						   : transfer_raw(disk));
+	}
+	return ends;
+}
+
 int transfer_check_tool(struct lu *lu, const char *compress, struct error *err)
 {
 	const json_t *tools =
@@ -128,20 +142,19 @@ static void tell_progress(struct run *r)
 static WAITS int explain(struct run *r, const struct transfer_side *failed,
 			 struct transfer_side *other, struct error *err)
 {
-	struct error first = *err, theirs;
+	struct error theirs;
+	int rc = transfer_side_look(other, &theirs); /* for its output */
 
-	for (int i = 0; i < EXPLAIN_TRIES; i++) {
-		int rc = transfer_side_look(other, &theirs);
-
-		if (!transfer_side_lost_peer(failed) || r->lu->run->killed)
-			break;
-		if (rc < 0 && !transfer_side_lost_peer(other))
-			first = theirs;
-		if (rc < 0 || other->finished)
-			break;
+	if (!transfer_side_lost_peer(failed))
+		return -1;
+	for (int i = 0; i < EXPLAIN_TRIES && rc == 0 && !other->finished &&
+			!r->lu->run->killed;
+	     i++) {
 		task_sleep(EXPLAIN_PAUSE_MS);
+		rc = transfer_side_look(other, &theirs);
 	}
-	*err = first;
+	if (rc < 0 && !transfer_side_lost_peer(other))
+		*err = theirs;
 	return -1;
 }
 

@@ -33,5 +33,8 @@ int transfer_check_tool(struct lu *lu, const char *compress, struct error *err);
 json_t *transfer_raw(const json_t *disk);
 json_t *transfer_script(const json_t *disk, size_t index);
 json_t *transfer_file(const char *path);
+/* A list of them, for these disks of the instance: by the scripts of its OS, or
+ * as they are where it has none. */
+json_t *transfer_ends(const json_t *inst, const json_t *disks);
 
 #endif

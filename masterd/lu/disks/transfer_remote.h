@@ -8,6 +8,9 @@
 
 #include "masterd/lu/frame/lu.h"
 
+/* How long one side waits for the other one, in seconds, as in Ganeti. */
+#define TRANSFER_REMOTE_CONNECT_S 180
+
 struct transfer_remote {
 	const json_t *inst; /* as node calls carry it */
 	const char *node;   /* UUID of the one here */

@@ -4,13 +4,13 @@
 
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
+#include "lib/model/constants.h"
 #include "masterd/lu/disks/aftermath.h"
 #include "masterd/lu/parts/lu_instance.h"
 
 /* Until the process on the node listens. */
 #define LISTEN_TIMEOUT_US 20000000
 #define POLL_MAX_MS 1000
-#define LOST_PEER 2 /* noded/impexp/impexp.h */
 /* A node daemon that is started anew answers again within this time. */
 #define SILENCE_MAX_US 60000000
 
@@ -94,7 +94,7 @@ int transfer_side_follow(struct transfer_side *s, struct error *err)
 
 bool transfer_side_lost_peer(const struct transfer_side *s)
 {
-	return json_int(s->status, "exit_status", 0) == LOST_PEER;
+	return json_int(s->status, "exit_status", 0) == IMPEXP_LOST_PEER;
 }
 
 int transfer_side_pause(struct lu *lu, unsigned *pause_ms, struct error *err)

@@ -11,8 +11,6 @@
 #include "masterd/lu/disks/trust.h"
 #include "masterd/lu/parts/lu_instance.h"
 
-#define CONNECT_TIMEOUT_S 180
-
 void backup_remote_done(struct backup_remote *r)
 {
 	free(r->peer);
@@ -76,8 +74,7 @@ int backup_remote_send(struct lu *lu, const struct backup_remote *r,
 		       struct error *err)
 {
 	const struct op_backup_export *op = lu->op;
-	bool script = *inst_os(carried) != '\0';
-	auto_json json_t *ends = json_array();
+	auto_json json_t *ends = transfer_ends(carried, disks);
 	const struct transfer_remote t = {
 		.inst = carried,
 		.node = inst_primary_node(carried),
@@ -85,16 +82,10 @@ int backup_remote_send(struct lu *lu, const struct backup_remote *r,
 		.compress = op->compress,
 		.key_name = r->key_name,
 		.peer = r->peer,
-		.connect_timeout_s = CONNECT_TIMEOUT_S,
+		.connect_timeout_s = TRANSFER_REMOTE_CONNECT_S,
 		.bandwidth_mib = op->bandwidth_limit,
 	};
 
-	for (size_t i = 0; i < json_array_size(disks); i++) {
-		const json_t *disk = json_array_get(disks, i);
-
-		json_array_append_new(ends, script ? transfer_script(disk, i)
-						   : transfer_raw(disk));
-	}
 	return transfer_remote_send(lu, &t, op->target_node, err);
 }
 
