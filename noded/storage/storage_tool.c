@@ -13,10 +13,17 @@
 /* 10,000 volumes with their tags. */
 #define OUTPUT_MAX (32u * 1024 * 1024)
 
-/* LVM warns of descriptors that it did not open. */
+/* LVM warns of descriptors that it did not open.  What it does meanwhile it
+ * says on the stream of its reports, between their lines, unless that is told
+ * to go elsewhere (lvm(8)). */
 static const char *const environment[] = {
 	"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-	"LC_ALL=C", "LVM_SUPPRESS_FD_WARNINGS=1", "HOME=/root", NULL};
+	"LC_ALL=C",
+	"HOME=/root",
+	"LVM_SUPPRESS_FD_WARNINGS=1",
+	"LVM_OUT_FD=2",
+	"LVM_REPORT_FD=1",
+	NULL};
 
 /* The program's file below the root of a virtual node, to be freed; NULL on a
  * real node, where PATH finds it; an error if there is none. */

@@ -645,6 +645,30 @@ static void expect(const char *call, json_t *args STEALS, const char *answer)
 	cr_assert_str_eq(text, answer, "%s", call);
 }
 
+/* LVM says so where metadata on one drive was torn by a power cut, between the
+ * lines of its report (2.03.16, seen with vgs, lvs and pvs). */
+static void make_a_talking_program(const char *name)
+{
+	auto_free char *file = xprintf(STANDIN_FOLDER "%s", name);
+
+	test_node_write(&node, file,
+			"#!/bin/sh\n"
+			"sed 1q \"$0.out\" >&${LVM_REPORT_FD-1}\n"
+			"echo '  Retrying metadata scan.' >&${LVM_OUT_FD-1}\n"
+			"sed 1d \"$0.out\" >&${LVM_REPORT_FD-1}\n",
+			0755);
+}
+
+Test(bdev_plain, what_lvm_says_beside_a_report_is_no_part_of_it)
+{
+	make_a_talking_program("vgs");
+	standin_say(&node, "vgs.out",
+		    "{\"report\":[\n{\"vg\":[{\"vg_name\":\"xenvg\", "
+		    "\"vg_size\":\"1073741824\", \"vg_free\":\"0\", "
+		    "\"vg_attr\":\"wz--n-\"}]}]}\n");
+	expect("vg_list", json_array(), "{\"xenvg\":1024}");
+}
+
 Test(bdev_plain, the_node_lists_its_volumes_and_groups)
 {
 	expect("lv_list", json_make("[[s]]", "xenvg"),
