@@ -208,7 +208,10 @@ static json_t *do_finalize_src(struct sim_node *n, const json_t *args)
 static json_t *do_migration_status(struct sim_node *n, const json_t *args)
 {
 	(void)args;
-	return good(json_make("{s:s}", "status", n->migration ?: "completed"));
+	return good(json_make("{s:s, s:I, s:I}", "status",
+			      n->migration ?: "completed", "transferred_ram",
+			      (json_int_t)n->sent_ram, "total_ram",
+			      (json_int_t)(512 << 20)));
 }
 
 static const struct {

@@ -96,6 +96,7 @@ struct sim_node {
 	int64_t wiped_mib;   /* where the last one ended */
 	const char *migration; /* how migrations from it are: NULL is
 				* "completed" */
+	int64_t sent_ram;      /* by them until now, of 512 MiB, in bytes */
 	char *expects;	   /* the instance that comes next; NULL: none, and only
 			    * one can be expected */
 	struct table sent; /* those that left: what is in `running` of them

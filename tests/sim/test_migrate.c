@@ -105,6 +105,25 @@ Test(migrate, one_that_fails_lets_the_next_one_go)
 	cr_expect(runs_on("web1", 0));
 }
 
+/* --- a guest that is busy --- */
+
+Test(migrate, one_whose_memory_changes_all_the_time_says_so_and_can_be_killed)
+{
+	auto_free char *log = NULL;
+	uint64_t id;
+
+	expect(op_add("web1", s.nodes[0].name, true), "success");
+	s.nodes[0].migration = "active";
+	s.nodes[0].sent_ram = (int64_t)700 << 20;
+	id = migrate("web1", NODE3);
+	sim_run(&s, 150000, NULL, NULL);
+	log = sim_job_log(&s, id);
+	cr_expect_not_null(strstr(log, "700 MiB were sent for 512 MiB"), "%s",
+			   log);
+	cr_expect_str_eq(sim_kill_job(&s, id), "error");
+	cr_expect(runs_on("web1", 0));
+}
+
 /* --- where it is --- */
 
 static const char *primary(const char *name)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* OP_INSTANCE_MIGRATE: another node becomes the primary while the instance
  * runs on. */
+#include <inttypes.h>
 #include <string.h>
 
+#include "lib/base/clock.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
 #include "masterd/lu/disks/lu_disks.h"
@@ -22,6 +24,10 @@
 /* Polls in a row without an answer.  One of them completes the transfer, and
  * the next one says so again. */
 #define POLL_TRIES 3
+
+/* How often a transfer tells that it does not come to its end. */
+#define BUSY_EVERY_US 60000000
+#define MIB (1024 * 1024)
 
 /* Fail over in place of migrating: the instance does not run, or is set to do
  * so always. */
@@ -146,16 +152,45 @@ static WAITS int finish_on(struct lu *lu, const char *node,
 	return done == NULL ? -1 : 0;
 }
 
-static void tell_transfer(struct progress *p, struct lu *lu,
+struct transfer {
+	struct progress progress;
+	int64_t busy_us; /* when the last word on that was due; 0: not yet */
+};
+
+/* Memory that changes meanwhile is sent again.  A guest that changes it as fast
+ * as it is sent does not arrive, unless somebody does something. */
+static void tell_busy(struct transfer *t, struct lu *lu, int64_t sent,
+		      int64_t total)
+{
+	int64_t now = clock_mono_us();
+
+	if (t->busy_us == 0)
+		t->busy_us = now;
+	if (now - t->busy_us < BUSY_EVERY_US)
+		return;
+	t->busy_us = now;
+	lu_feedback(lu,
+		    "* %" PRId64 " MiB were sent for %" PRId64
+		    " MiB of memory, which the instance goes on changing; with "
+		    "a greater migration_bandwidth or migration_downtime "
+		    "(hypervisor parameters) another migration would end "
+		    "sooner, and \"gnt-job cancel --kill %" PRIu64
+		    "\" gives this one up",
+		    sent / MIB, total / MIB, lu->job_id);
+}
+
+static void tell_transfer(struct transfer *t, struct lu *lu,
 			  const json_t *state)
 {
 	int64_t total = json_int(state, "total_ram", 0);
 	int64_t sent = json_int(state, "transferred_ram", 0);
 
-	/* Memory that changes is sent again, so more than all of it may be
-	 * sent. */
-	if (total > 0 && sent < total)
-		progress_tell(p, lu, (double)sent / (double)total);
+	if (total <= 0)
+		return;
+	if (sent < total)
+		progress_tell(&t->progress, lu, (double)sent / (double)total);
+	else
+		tell_busy(t, lu, sent, total);
 }
 
 /* Its state, to be freed; NULL with err. */
@@ -181,10 +216,10 @@ static WAITS json_t *poll(struct lu *lu, struct error *err)
 static WAITS int transfer(struct lu *lu, struct error *err)
 {
 	struct move *m = move_of(lu);
-	struct progress progress;
+	struct transfer t = {0};
 
 	lu_feedback(lu, "* starting memory transfer");
-	progress_begin(&progress, "memory transfer");
+	progress_begin(&t.progress, "memory transfer");
 	for (unsigned round = 0;; round++) {
 		auto_json json_t *state = poll(lu, err);
 		const char *status = json_str(state, "status", "");
@@ -198,7 +233,7 @@ static WAITS int transfer(struct lu *lu, struct error *err)
 					 "Could not migrate instance %s: the "
 					 "transfer ended as '%s'",
 					 inst_name(m->inst), status);
-		tell_transfer(&progress, lu, state);
+		tell_transfer(&t, lu, state);
 		task_sleep(round < POLL_FAST_ROUNDS ? POLL_FIRST_MS : POLL_MS);
 	}
 	lu_feedback(lu, "* memory transfer complete");
