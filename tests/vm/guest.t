@@ -115,8 +115,9 @@ succeeds "it migrates back" m gnt-instance migrate -f g
 succeeds "and goes on writing" writes "$from"
 lap "migrated there and back"
 # The other side is lost while the memory is copied, slowly: what the guest writes
-# from then on is on the source alone.
-m gnt-cluster modify -H kvm:migration_bandwidth=1 >/dev/null
+# from then on is on the source alone.  A pause of ten seconds lets the copy end,
+# however much the guest writes.
+m gnt-cluster modify -H kvm:migration_bandwidth=1,migration_downtime=10000 >/dev/null
 m gnt-instance migrate -f g >"$guest/cut" 2>&1 &
 migration=$!
 sends() { vm "$from" "ss -tn state established | grep -q :8102"; }
@@ -129,7 +130,7 @@ like "$(cat "$guest/cut")" 'gnt-instance activate-disks' "and says what to do"
 is "$(primary)" "$from" "it is where it was"
 succeeds "and goes on writing" writes "$from"
 succeeds "the mirror is whole again" until_true 300 in_sync
-m gnt-cluster modify -H kvm:migration_bandwidth=1000 >/dev/null
+m gnt-cluster modify -H kvm:migration_bandwidth=1000,migration_downtime=30 >/dev/null
 lap "a migration that was cut off"
 third=$((6 - from - to))
 succeeds "its mirror moves to the third node while it runs" m gnt-instance replace-disks -n node$third g
