@@ -12,6 +12,7 @@
 #include "cli/frame/cli_opts.h"
 #include "cli/frame/tools.h"
 #include "cli/remote/bootstrap.h"
+#include "lib/base/array.h"
 #include "lib/base/fs.h"
 #include "lib/base/str.h"
 #include "lib/event/tls.h"
@@ -149,10 +150,31 @@ static int stage_random(const struct staging *s, const char *name,
 				      err);
 }
 
+/* Whether there is a file to bring to the nodes. */
+static bool wants_files(const struct cli *cli)
+{
+	static const struct opt *const options[] = {
+		&OPT_NEW_RAPI_CERT, &OPT_RAPI_CERT,	   &OPT_NEW_SPICE_CERT,
+		&OPT_SPICE_CERT,    &OPT_SPICE_CA_CERT,	   &OPT_NEW_HMAC_KEY,
+		&OPT_DOMAIN_SECRET, &OPT_NEW_DOMAIN_SECRET};
+
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+		if (cli_given(cli, options[i]))
+			return true;
+	return false;
+}
+
+/* What is in the folder is of a command that was ended before its job. */
 static int stage_all(const struct staging *s, struct error *err)
 {
-	if (fs_mkdirs(path(s->paths, PATH_RENEWAL_DIR), 0700, err) < 0 ||
-	    stage_rapi(s, err) < 0 || stage_spice(s, err) < 0 ||
+	const char *folder = path(s->paths, PATH_RENEWAL_DIR);
+
+	if (fs_remove_tree(folder, err) < 0)
+		return -1;
+	if (!wants_files(s->cli))
+		return 0;
+	if (fs_mkdirs(folder, 0700, err) < 0 || stage_rapi(s, err) < 0 ||
+	    stage_spice(s, err) < 0 ||
 	    stage_random(s, "hmac.key", &OPT_NEW_HMAC_KEY, err) < 0 ||
 	    stage_random(s, "cluster-domain-secret", &OPT_NEW_DOMAIN_SECRET,
 			 err) < 0)

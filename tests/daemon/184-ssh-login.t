@@ -99,13 +99,14 @@ reach node3 node1
 # A master that dies in the middle of a renewal, when node2 has no new key yet.
 touch "$work/hold"
 mkfifo "$work/go"
-m gnt-cluster renew-crypto -f --new-ssh-keys >/dev/null 2>&1 &
+exec_on node1 gnt-cluster renew-crypto -f --new-ssh-keys >/dev/null 2>&1 &
 client=$!
 staged() { [ -s "$(root "$1")/root/.ssh/gantry_next.pub" ]; }
 waiting() { staged node1 && staged node3 && [ -e "$work/waits" ]; }
 until_true 20 waiting
 tap_point $? "two of three nodes have a new key"
 kill -9 "$(cat "$(root node1)/var/run/ganeti/ganeti-masterd.pid")"
+end_own "$client" # it would wait for another master
 wait "$client"
 rm "$work/hold"
 echo >"$work/go"

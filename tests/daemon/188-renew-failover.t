@@ -20,6 +20,18 @@ kill_at() { # MASTER WHAT SEEN-BY
         "$(root "$1")/var/run/ganeti/ganeti-masterd.pid"
 }
 
+# A renewal that is given up when the master has gone: the command would wait for
+# another one.
+renew() { # MASTER
+    exec_on "$1" gnt-cluster renew-crypto -f --new-cluster-certificate \
+        --new-node-certificates >/dev/null 2>&1 &
+    client=$!
+    until_true 90 one_has_ended
+    end_own $client
+    wait $client
+}
+one_has_ended() { ! alive $client || ! alive $killer; }
+
 round() { # MASTER WHAT NEXT
     kill_at "$1" "$2" node4 >"$VC/killed" 2>&1 &
     killer=$!
@@ -27,8 +39,7 @@ round() { # MASTER WHAT NEXT
     # A busy machine may not see the moment; so there is another renewal then.
     for try in 1 2 3 4 5; do
         alive $killer || break
-        on "$1" gnt-cluster renew-crypto -f --new-cluster-certificate \
-            --new-node-certificates >/dev/null 2>&1
+        renew "$1"
     done
     if wait $killer; then rc=0; else rc=$?; fi
     is "$rc" 0 "$2: the master daemon is killed"

@@ -92,6 +92,14 @@ on() {
     "$BIN/gnt-vcluster" exec "$VC" "$node" -- "$@"
 }
 
+# exec_on NODE COMMAND...: the same in place of this shell, so that behind "&" the
+# process is the command's own
+exec_on() {
+    node=$1
+    shift
+    exec "$BIN/gnt-vcluster" exec "$VC" "$node" -- "$@"
+}
+
 # m COMMAND...: on the master node1
 m() {
     on node1 "$@"
