@@ -13,7 +13,8 @@ vm_cluster "$NODES"
 lap "$NODES nodes are up"
 
 add="gnt-instance add -o noop -B memory=32 --no-name-check --no-ip-check --no-nics"
-lvs_of() { vm "$1" "lvs --noheadings -o lv_name,lv_tags xenvg" | sed 's/ \+/ /g'; }
+# LVM says on the stream of its report that metadata is torn, as the power cut leaves it.
+lvs_of() { vm "$1" "LVM_OUT_FD=2 LVM_REPORT_FD=1 lvs --noheadings -o lv_name,lv_tags xenvg" | sed 's/ \+/ /g'; }
 drbd() { vm "$1" "tail -n +3 /proc/drbd | head -1"; }
 data_of() { vm 1 "lvs --noheadings -o lv_name xenvg | grep -m1 $1 | tr -d ' '"; }
 
