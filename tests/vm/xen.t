@@ -71,6 +71,9 @@ status() {
         status_now=$(m gnt-instance list --no-headers -o pnode,status --separator=, "$1")
         case $status_now in *,ERROR_nodedown) ;; *) break ;; esac
     done
+    case $status_now in *,ERROR_nodedown)
+        on "${status_now%%,*}" sh -c 'xl list; tail -30 /var/log/ganeti/node-daemon.log' >&2 ;;
+    esac
     echo "$status_now"
 }
 
