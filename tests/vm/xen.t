@@ -64,16 +64,14 @@ tick() { # NODE
 beyond() { # NODE N
     now=$(tick "$1") && [ "$now" -gt "$2" ]
 }
-# On a busy machine a node may not answer in the ten seconds of a list; then it is
-# asked again.
+# A node that has not answered a list in ten seconds, as on a busy machine, is not
+# asked for ten more.
+told() {
+    status_now=$(m gnt-instance list --no-headers -o pnode,status --separator=, "$1")
+    case $status_now in *,ERROR_nodedown) false ;; esac
+}
 status() {
-    for status_try in 1 2 3 4 5 6; do
-        status_now=$(m gnt-instance list --no-headers -o pnode,status --separator=, "$1")
-        case $status_now in *,ERROR_nodedown) ;; *) break ;; esac
-    done
-    case $status_now in *,ERROR_nodedown)
-        on "${status_now%%,*}" sh -c 'xl list; tail -30 /var/log/ganeti/node-daemon.log' >&2 ;;
-    esac
+    until_true 60 told "$1" >/dev/null
     echo "$status_now"
 }
 
