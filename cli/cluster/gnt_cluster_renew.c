@@ -12,7 +12,6 @@
 #include "cli/frame/cli_opts.h"
 #include "cli/frame/tools.h"
 #include "cli/remote/bootstrap.h"
-#include "lib/base/array.h"
 #include "lib/base/fs.h"
 #include "lib/base/str.h"
 #include "lib/event/tls.h"
@@ -150,30 +149,13 @@ static int stage_random(const struct staging *s, const char *name,
 				      err);
 }
 
-/* Whether there is a file to bring to the nodes. */
-static bool wants_files(const struct cli *cli)
-{
-	static const struct opt *const options[] = {
-		&OPT_NEW_RAPI_CERT, &OPT_RAPI_CERT,	   &OPT_NEW_SPICE_CERT,
-		&OPT_SPICE_CERT,    &OPT_SPICE_CA_CERT,	   &OPT_NEW_HMAC_KEY,
-		&OPT_DOMAIN_SECRET, &OPT_NEW_DOMAIN_SECRET};
-
-	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
-		if (cli_given(cli, options[i]))
-			return true;
-	return false;
-}
-
 /* What is in the folder is of a command that was ended before its job. */
 static int stage_all(const struct staging *s, struct error *err)
 {
 	const char *folder = path(s->paths, PATH_RENEWAL_DIR);
 
-	if (fs_remove_tree(folder, err) < 0)
-		return -1;
-	if (!wants_files(s->cli))
-		return 0;
-	if (fs_mkdirs(folder, 0700, err) < 0 || stage_rapi(s, err) < 0 ||
+	if (fs_remove_tree(folder, err) < 0 ||
+	    fs_mkdirs(folder, 0700, err) < 0 || stage_rapi(s, err) < 0 ||
 	    stage_spice(s, err) < 0 ||
 	    stage_random(s, "hmac.key", &OPT_NEW_HMAC_KEY, err) < 0 ||
 	    stage_random(s, "cluster-domain-secret", &OPT_NEW_DOMAIN_SECRET,
@@ -219,13 +201,18 @@ static int run(struct cli *cli, const struct paths *p, struct error *err)
 	auto_close int lock = lock_folder(p, err);
 	auto_json json_t *names = json_array(), *result = NULL;
 	struct staging s = {.cli = cli, .paths = p, .names = names};
+	const char *folder = path(p, PATH_RENEWAL_DIR);
 	struct error ignored;
+	bool staged;
 
 	if (lock < 0)
 		return -1;
-	if (stage_all(&s, err) == 0)
+	staged = stage_all(&s, err) == 0;
+	if (json_array_size(names) == 0) /* the job reads nothing there */
+		fs_remove_tree(folder, &ignored);
+	if (staged)
 		result = cli_run_op(cli, renew_op(cli, names), err);
-	fs_remove_tree(path(p, PATH_RENEWAL_DIR), &ignored);
+	fs_remove_tree(folder, &ignored);
 	if (result == NULL)
 		return -1;
 	printf("All requested certificates and keys have been replaced. "
