@@ -124,7 +124,7 @@ static bool is_signed(const json_t *value)
 	       is_text(json_array_get(value, 2));
 }
 
-/* One for each disk, or none at all. */
+/* Of the disks in their order; one that is not told is as recorded. */
 static bool are_sizes(const json_t *value)
 {
 	const json_t *size;

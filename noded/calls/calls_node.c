@@ -14,6 +14,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
+#include "lib/base/units.h"
 #include "lib/event/tls.h"
 #include "lib/json/json.h"
 #include "lib/model/config/ssconf.h"
@@ -31,7 +32,6 @@
 #define BOOT_ID_MAX 64
 #define POWERCYCLE_DELAY_MS 5000
 #define DELAY_MAX_S 1e6
-#define MIB (1024.0 * 1024.0)
 /* How long a call waits for another one that looks at the same folder. */
 #define SPACE_WAIT_US 2000000
 

@@ -13,10 +13,9 @@
 
 #include "lib/base/error.h"
 #include "lib/base/mem.h"
+#include "lib/base/units.h"
 #include "lib/event/task.h"
 #include "lib/model/files/paths.h"
-
-#define MIB (1024 * 1024)
 
 /* How a disk is to be made. */
 struct bdev_new {

@@ -2,14 +2,13 @@
 /* OP_CLUSTER_REPAIR_DISK_SIZES: the sizes of disks as their nodes see them go
  * into the configuration, and on how many spindles they are where storage is
  * exclusive.  The disks themselves stay as they are. */
+#include "lib/base/units.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "masterd/lu/frame/lu.h"
 #include "masterd/lu/parts/lu_instance.h"
 #include "masterd/resources/resources.h"
-
-#define MIB (1024 * 1024)
 
 struct sizes {
 	struct lu lu;

@@ -2,13 +2,12 @@
 /* How large disks really are.  A volume is made of whole extents, and may be
  * larger than what is recorded.  The instance sees all of it, and may use the
  * end: a copy has to be as large. */
+#include "lib/base/units.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
 #include "masterd/lu/disks/lu_disks.h"
 #include "masterd/lu/parts/lu_instance.h"
-
-#define MIB (INT64_C(1024) * 1024)
 
 int64_t disks_told_mib(const json_t *answer)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* New disk space contains what somebody else wrote there; the cluster can
  * demand that it is wiped before an instance sees it (prealloc_wipe_disks). */
+#include "lib/base/units.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
@@ -10,7 +11,6 @@
 
 /* One call wipes a tenth of the disk, at most this many MiB. */
 #define CHUNK_MAX_MIB 1024
-#define MIB (INT64_C(1024) * 1024)
 
 static int64_t chunk_of(int64_t size)
 {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/units.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/hypervisor.h"
@@ -20,7 +21,6 @@
 #include "masterd/rpc/noderpc.h"
 
 #define POLL_MS 2000
-#define MIB (INT64_C(1024) * 1024)
 /* The largest image size that is believed of a server: a PiB. */
 #define SIZE_MAX_MIB (INT64_C(1024) * 1024 * 1024)
 

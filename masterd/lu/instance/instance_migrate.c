@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/units.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
 #include "masterd/lu/disks/lu_disks.h"
@@ -27,7 +28,6 @@
 
 /* How often a transfer tells that it does not come to its end. */
 #define BUSY_EVERY_US 60000000
-#define MIB (1024 * 1024)
 
 /* Fail over in place of migrating: the instance does not run, or is set to do
  * so always. */

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "lib/base/units.h"
 #include "lib/json/json.h"
 #include "lib/model/config/config_objects.h"
 #include "lib/model/kinds/template.h"
@@ -18,8 +19,6 @@
 
 /* Other block devices belong to the host. */
 #define BLOCKDEV_ROOT "/dev/disk/"
-
-#define MIB (INT64_C(1024) * 1024)
 
 static bool is_volume(const struct inst_spec *s)
 {
