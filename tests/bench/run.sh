@@ -6,8 +6,12 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 BIN=$(cd "$1" && pwd)
 work=$(mktemp -d /tmp/gbench.XXXXXX)
-vc=$work/vc
-trap '"$BIN/gnt-vcluster" destroy "$vc" >/dev/null 2>&1 || true; rm -rf "$work"' EXIT
+# The files of a cluster that has been measured stay until the end: before ext4 makes
+# a file it looks at each inode that was freed in the last half minute.
+trap 'for vc in "$work"/vc*; do
+    "$BIN/gnt-vcluster" destroy "$vc" >/dev/null 2>&1 || true
+done
+rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM HUP
 
 rss() { # NODE DAEMON
@@ -20,6 +24,7 @@ echo "== history of 100,000 archived jobs"
 
 for nodes in 1 3; do
     echo "== cluster of $nodes node(s)"
+    vc=$work/vc$nodes
     "$BIN/gnt-vcluster" create "$vc" --nodes "$nodes"
     root=$vc/node1.example.com
     export GANETI_ROOTDIR="$root" GANETI_HOSTNAME=node1.example.com
@@ -40,7 +45,7 @@ for nodes in 1 3; do
         "masterd $(rss node1 masterd)"
     python3 "$here/load.py" "$root/var/run/ganeti/socket/ganeti-query" \
         --waiters "$(cat "$root/var/run/ganeti/ganeti-masterd.pid")"
-    "$BIN/gnt-vcluster" destroy "$vc"
+    "$BIN/gnt-vcluster" stop "$vc"
 done
 
 echo "== lists"
