@@ -128,6 +128,9 @@ make_folders() { # NUMBER
     rm -rf "$dir/etc/default/ganeti" "$dir/root/.ssh" "$dir/srv/ganeti" \
         "$dir/var/lib/ganeti" "$dir/var/log/ganeti" "$dir/var/run" \
         "$dir/var/lock"
+    # What the shell of whoever runs the test begins with, here begins each command
+    # over SSH.
+    (cd "$dir/root" && rm -f .bashrc .bash_profile .bash_login .profile .zshenv)
     # Relative, so that they lead to the same folder from outside.
     ln -s ../run "$dir/var/run"
     ln -s ../run/lock "$dir/var/lock"

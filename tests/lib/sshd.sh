@@ -9,7 +9,8 @@
 #
 # It runs in a mount namespace, where it has its own /run, shadow file and PAM
 # configuration, so that nothing of this machine is changed, and tests that run
-# at the same time do not take each other's /run/sshd away.  Without root it has
+# at the same time do not take each other's /run/sshd away.  Nor does a shell
+# there begin with what root's does on this machine.  Without root it has
 # none of this, and lets in nobody by a password.
 set -e
 dir=$1 address=$2 port=$3
@@ -50,6 +51,9 @@ END
 exec unshare --mount sh -c '
     mount -t tmpfs tmpfs /run && mkdir /run/sshd &&
         mount --bind "$0/shadow" /etc/shadow &&
-        mount --bind "$0/pam" /etc/pam.d/sshd &&
-        exec /usr/sbin/sshd -D -e -f "$0/sshd_config"' "$dir" \
+        mount --bind "$0/pam" /etc/pam.d/sshd || exit
+    for file in .bashrc .bash_profile .bash_login .profile .zshenv; do
+        [ ! -e "/root/$file" ] || mount --bind /dev/null "/root/$file" || exit
+    done
+    exec /usr/sbin/sshd -D -e -f "$0/sshd_config"' "$dir" \
     >"$dir/log" 2>&1
