@@ -130,6 +130,14 @@ int machine_tree_stage(const struct vcluster *v,
 		"/etc/ganeti",	   "/root/.ssh",      "/srv/ganeti",
 		"/var/lib/ganeti", "/var/log/ganeti", "/usr/share/ganeti/os",
 	};
+	/* The last ones begin each command over SSH, for whoever has them. */
+	static const struct {
+		const char *folder, *name;
+	} hidden_files[] = {
+		{"/etc/default", "ganeti"}, {"/root", ".bashrc"},
+		{"/root", ".bash_profile"}, {"/root", ".bash_login"},
+		{"/root", ".profile"},	    {"/root", ".zshenv"},
+	};
 	static const char *const tools[] = {"lvm", "drbdsetup", "drbdadm",
 					    "drbdmeta"};
 	auto_free char *home = hosts_folder(v, node);
@@ -144,9 +152,11 @@ int machine_tree_stage(const struct vcluster *v,
 	for (size_t i = 0; i < ARRAY_SIZE(tools); i++)
 		if (disarm(disk, tools[i], err) < 0)
 			return -1;
-	return hide_file(disk, "/etc/default", "ganeti", err) < 0
-		       ? -1
-		       : link_run(disk, err);
+	for (size_t i = 0; i < ARRAY_SIZE(hidden_files); i++)
+		if (hide_file(disk, hidden_files[i].folder,
+			      hidden_files[i].name, err) < 0)
+			return -1;
+	return link_run(disk, err);
 }
 
 /* --- what is mounted --- */
