@@ -18,6 +18,12 @@ static WAITS void work_on(void *arg)
 		w->fn(w->items + w->size * w->next++);
 }
 
+static bool all_done(void *arg)
+{
+	(void)arg;
+	return tasks_count() == 0;
+}
+
 void loop_each(task_fn *fn, void *items, size_t size, size_t n)
 {
 	struct work w = {.fn = fn, .items = items, .size = size, .n = n};
@@ -27,8 +33,7 @@ void loop_each(task_fn *fn, void *items, size_t size, size_t n)
 	tasks_init(&loop);
 	for (size_t i = 0; i < n && i < LOOP_TASKS_MAX; i++)
 		task_spawn("remote", work_on, &w);
-	while (tasks_count() > 0)
-		uv_run(&loop, UV_RUN_ONCE);
+	tasks_drive(all_done, NULL);
 	tasks_close();
 	uv_run(&loop, UV_RUN_DEFAULT); /* handles close */
 	uv_loop_close(&loop);

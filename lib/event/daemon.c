@@ -425,6 +425,13 @@ static void finish(struct daemon *d, size_t own)
 	uv_loop_close(&d->loop);
 }
 
+static bool is_stopping(void *arg)
+{
+	const struct daemon *d = arg;
+
+	return d->stopping;
+}
+
 static void run(struct daemon *d)
 {
 	size_t own;
@@ -439,8 +446,7 @@ static void run(struct daemon *d)
 	uv_idle_init(&d->loop, &d->soon);
 	d->soon.data = d;
 	uv_idle_start(&d->soon, on_soon);
-	while (!d->stopping)
-		uv_run(&d->loop, UV_RUN_ONCE);
+	tasks_drive(is_stopping, d);
 	/* After a failed start the kernel closes what is still open. */
 	if (d->failed)
 		return;

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tasks are threads that pass the control around with semaphores: at any time
  * one thread has it.  A task that has ended leaves its thread in a pool,
- * because starting a thread costs more than most jobs. */
+ * because starting a thread costs more than most jobs.
+ *
+ * While tasks_drive() runs the loop belongs to no thread: a task that waits
+ * runs it where it stands.  So one that waits for an answer, with nothing else
+ * to do, goes on in the same thread when the answer comes, and the next task on
+ * the thread of the last one: waking a thread takes longer than most tasks run.
+ * In uv_run() alone, as in the simulation, which ends tasks wherever they
+ * stand, each task gives control back to the thread of the loop. */
 #include "lib/event/task.h"
 
 #include <assert.h>
@@ -18,7 +25,7 @@
 #define POOL_MAX 40
 
 struct task {
-	struct list link; /* in ready, returning or pool */
+	struct list link; /* in ready, round, returning or pool */
 	struct list all;  /* in tasks.all while it runs */
 	uv_thread_t thread;
 	uv_sem_t go; /* posted to hand control to this task */
@@ -40,17 +47,24 @@ struct task {
 /* The mutex guards `returning` alone; everything else belongs to whoever has
  * control. */
 static struct {
-	uv_idle_t idle; /* active while `ready` is not empty */
+	uv_idle_t idle; /* active while `ready` is not empty, so that the loop
+			   does not sleep */
 	uv_async_t async;
-	uv_sem_t back; /* posted to hand control back to the loop */
+	uv_sem_t back; /* posted to hand control to the first thread, which
+			  has the loop or drives it */
 	uv_mutex_t mutex;
 	struct list ready;
+	struct list round;     /* while driving: to be run before the loop */
 	struct list returning; /* tasks that want to enter again */
 	struct list all;
 	struct list pool;
 	size_t n_all, n_pool;
 	uint64_t last_number;
 	void *loop_owner; /* owner tag while the loop itself runs */
+	bool driving;	  /* in tasks_drive() */
+	bool (*over)(void *arg);
+	void *over_arg;
+	struct task *ended; /* its thread is to be joined by the first one */
 	bool simulated;
 	struct list standing;	     /* frozen, else ready */
 	WAITS void (*came_in)(void); /* in the simulation, see task.h */
@@ -81,22 +95,25 @@ static void thread_end(struct task *t)
 	free(t);
 }
 
-static void task_ended(struct task *t)
+/* Forget a task that has ended.  Whether its thread goes into the pool. */
+static bool put_away(struct task *t)
 {
 	list_remove(&t->all);
 	sched.n_all--;
-	if (t->killed) {
-		thread_end(t);
-		return;
-	}
-	if (sched.n_pool >= POOL_MAX) {
-		t->quit = true;
-		uv_sem_post(&t->go);
-		thread_end(t);
-		return;
-	}
+	if (t->killed || sched.n_pool >= POOL_MAX)
+		return false;
 	list_append(&sched.pool, &t->link);
 	sched.n_pool++;
+	return true;
+}
+
+static void task_ended(struct task *t)
+{
+	if (put_away(t))
+		return;
+	t->quit = true;
+	uv_sem_post(&t->go);
+	thread_end(t);
 }
 
 /* Hand control to t and take it back when t waits, leaves or ends. */
@@ -114,6 +131,8 @@ static void on_idle(uv_idle_t *idle)
 {
 	struct list round;
 
+	if (sched.driving)
+		return; /* next_task() has the next round */
 	list_move_all(&round, &sched.ready);
 	while (!list_empty(&round)) {
 		struct task *t = container_of(round.next, struct task, link);
@@ -141,6 +160,58 @@ static void on_async(uv_async_t *async)
 	}
 }
 
+/* --- driving --- */
+
+/* The task that runs next, when the loop has run as long as there was none;
+ * NULL: it is over. */
+static struct task *next_task(void)
+{
+	struct task *t;
+
+	while (list_empty(&sched.round)) {
+		if (sched.over(sched.over_arg))
+			return NULL;
+		uv_run(sched.idle.loop, UV_RUN_ONCE);
+		list_move_all(&sched.round, &sched.ready);
+		uv_idle_stop(&sched.idle);
+	}
+	t = container_of(sched.round.next, struct task, link);
+	list_remove(&t->link);
+	t->queued = false;
+	return t;
+}
+
+/* On the thread of `me`, which has control: drive until me is to run.  NULL: on
+ * the first thread, until it is over. */
+static void drive(struct task *me)
+{
+	struct task *next;
+
+	self = NULL;
+	while ((next = next_task()) != me) {
+		uv_sem_post(next == NULL ? &sched.back : &next->go);
+		uv_sem_wait(me == NULL ? &sched.back : &me->go);
+		if (me != NULL)
+			break; /* whoever drives now has chosen me */
+		if (sched.ended != NULL)
+			thread_end(sched.ended);
+		sched.ended = NULL;
+	}
+	self = me;
+}
+
+void tasks_drive(bool (*over)(void *arg), void *arg)
+{
+	assert(self == NULL && !sched.driving && !sched.simulated);
+	sched.over = over;
+	sched.over_arg = arg;
+	sched.driving = true;
+	drive(NULL);
+	sched.driving = false;
+}
+
+/* --- the threads --- */
+
 static void leave_if_killed(void)
 {
 	if (!self->killed)
@@ -154,6 +225,10 @@ static void leave_if_killed(void)
 static WAITS void park(void)
 {
 	assert(!self->killed);
+	if (sched.driving) {
+		drive(self);
+		return;
+	}
 	uv_sem_post(&sched.back);
 	uv_sem_wait(&self->go);
 	leave_if_killed();
@@ -175,21 +250,34 @@ static void run_killable(struct task *t)
 	pthread_cleanup_pop(0);
 }
 
+/* Until the thread has another task, or is to end: t->quit. */
+static void rest(struct task *t)
+{
+	if (!sched.driving) {
+		on_thread_exit(t);
+		uv_sem_wait(&t->go);
+	} else if (put_away(t)) {
+		drive(t);
+	} else {
+		t->quit = true;
+		sched.ended = t;
+		uv_sem_post(&sched.back);
+	}
+}
+
 static void task_main(void *arg)
 {
 	struct task *t = arg;
 
 	self = t;
-	for (;;) {
-		uv_sem_wait(&t->go);
-		if (t->quit)
-			return;
+	uv_sem_wait(&t->go);
+	while (!t->quit) {
 		if (t->killed) { /* before its first run */
 			on_thread_exit(t);
 			return;
 		}
 		run_killable(t);
-		on_thread_exit(t);
+		rest(t);
 	}
 }
 
@@ -225,6 +313,7 @@ void tasks_init(uv_loop_t *loop)
 	uv_sem_init(&sched.back, 0);
 	uv_mutex_init(&sched.mutex);
 	list_init(&sched.ready);
+	list_init(&sched.round);
 	list_init(&sched.standing);
 	list_init(&sched.returning);
 	list_init(&sched.all);

@@ -3,8 +3,9 @@
  *
  * A task is a function that may wait: for an RPC, a lock, a timer, a child
  * process.  It has a stack of its own (a thread from a pool), but at any moment
- * either the loop or one single task runs; the others are parked.  Control
- * moves only inside the functions marked WAITS.  So code between two waits is
+ * either the loop or one single task runs; the others are parked.  The loop may
+ * run on any of these threads (see tasks_drive).  Control moves only inside the
+ * functions marked WAITS.  So code between two waits is
  * atomic: no other module needs a mutex, and a borrowed pointer stays good
  * until the next wait.
  *
@@ -16,7 +17,8 @@
  * Everything here except task_leave()/task_enter() is for whoever has control:
  * a callback of the loop or the running task.
  *
- * Stacks are TASK_STACK bytes: no large arrays on them.
+ * Stacks are TASK_STACK bytes, for a task and a callback of the loop: no large
+ * arrays on them.
  */
 #ifndef EVENT_TASK_H
 #define EVENT_TASK_H
@@ -34,7 +36,7 @@
 #else
 #define WAITS
 #endif
-#define TASK_STACK (512 * 1024)
+#define TASK_STACK (1024 * 1024)
 
 /* The body of a task; arg is what task_spawn() was given. */
 typedef WAITS void task_fn(void *arg);
@@ -44,6 +46,12 @@ void tasks_init(uv_loop_t *loop);
 
 /* The loop of this process. */
 uv_loop_t *tasks_loop(void);
+
+/* Run the loop and the tasks until over(arg), which is asked before each turn
+ * of the loop.  From the thread that called tasks_init(); meanwhile callbacks
+ * of the loop are called on the threads of tasks, too, on top of what these do.
+ * As uv_run() in turns, but tasks take over from each other faster. */
+void tasks_drive(bool (*over)(void *arg), void *arg);
 
 /* How many tasks have not ended. */
 size_t tasks_count(void);

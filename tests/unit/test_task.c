@@ -142,3 +142,154 @@ Test(task, frozen_tasks_stand_still)
 	run_all();
 	cr_assert_str_eq(trace.data, "a? b? set b! a! ");
 }
+
+/* --- driven --- */
+
+static bool none_left(void *arg)
+{
+	(void)arg;
+	return tasks_count() == 0;
+}
+
+static bool is_set(void *arg)
+{
+	(void)arg;
+	return flag;
+}
+
+Test(task, driven_tasks_run_in_order)
+{
+	task_spawn("a", waiter, "a");
+	task_spawn("b", waiter, "b");
+	task_spawn("s", setter, NULL);
+	tasks_drive(none_left, NULL);
+	cr_assert_str_eq(trace.data, "a? b? set a! b! ");
+}
+
+/* More than there is room for in the pool. */
+Test(task, driven_tasks_leave_and_come_back)
+{
+	for (int i = 0; i < 100; i++)
+		task_spawn("l", leaver, "x");
+	tasks_drive(none_left, NULL);
+	cr_assert_eq(trace.len, 200);
+	for (int i = 0; i < 100; i++)
+		task_spawn("l", leaver, "x");
+	tasks_drive(none_left, NULL);
+	cr_assert_eq(trace.len, 400);
+}
+
+struct seen {
+	uv_timer_t timer;
+	uv_thread_t task, callback;
+	struct cond rang;
+	bool done;
+};
+
+static void on_ring(uv_timer_t *timer)
+{
+	struct seen *seen = timer->data;
+
+	seen->callback = uv_thread_self();
+	cr_assert_null(task_self());
+	seen->done = true;
+	cond_signal(&seen->rang);
+}
+
+/* It may ring at the beginning of a turn of the loop, which then must not
+ * sleep. */
+static void wait_for_ring(void *arg)
+{
+	struct seen *seen = arg;
+	uv_thread_t here = uv_thread_self();
+
+	seen->task = here;
+	uv_timer_start(&seen->timer, on_ring, 0, 0);
+	while (!seen->done)
+		cond_wait(&seen->rang);
+	cr_assert_str_eq(task_name(), "w");
+	here = uv_thread_self();
+	cr_assert(uv_thread_equal(&seen->task, &here));
+}
+
+Test(task, who_waits_runs_the_loop)
+{
+	static struct seen seen;
+
+	cond_init(&seen.rang);
+	uv_timer_init(uv_default_loop(), &seen.timer);
+	seen.timer.data = &seen;
+	task_spawn("w", wait_for_ring, &seen);
+	tasks_drive(none_left, NULL);
+	cr_assert(uv_thread_equal(&seen.task, &seen.callback));
+	uv_close((uv_handle_t *)&seen.timer, NULL);
+}
+
+/* Each task takes the thread of the one before. */
+static void chain(void *arg)
+{
+	int *left = arg;
+	static uv_thread_t first;
+	uv_thread_t here = uv_thread_self();
+
+	if (trace.len == 0)
+		first = here;
+	buf_adds(&trace, uv_thread_equal(&first, &here) ? "same " : "other ");
+	if (--*left > 0)
+		task_spawn("c", chain, left);
+}
+
+static void on_chain(uv_timer_t *timer)
+{
+	task_spawn("c", chain, timer->data);
+}
+
+static bool chain_over(void *arg)
+{
+	return *(int *)arg == 0;
+}
+
+Test(task, the_next_task_takes_the_thread)
+{
+	static uv_timer_t timer;
+	int left = 1;
+
+	uv_timer_init(uv_default_loop(), &timer);
+	timer.data = &left;
+	task_spawn("c", chain, &left);
+	tasks_drive(chain_over, &left);
+	left = 1;
+	uv_timer_start(&timer, on_chain, 1, 0);
+	tasks_drive(chain_over, &left);
+	cr_assert_str_eq(trace.data, "same same ");
+	uv_close((uv_handle_t *)&timer, NULL);
+}
+
+static void set_and_wait(void *arg)
+{
+	struct cond *later = arg;
+
+	flag = true;
+	cond_wait(later);
+	buf_adds(&trace, "later ");
+}
+
+/* What is ready, or waits, when it is over goes on in uv_run(). */
+Test(task, what_is_left_goes_on)
+{
+	struct cond later;
+
+	cond_init(&later);
+	task_spawn("w", set_and_wait, &later);
+	task_spawn("b", waiter, "b");
+	tasks_drive(is_set, NULL);
+	cr_assert_eq(tasks_count(), 1);
+	cond_signal(&later);
+	task_spawn("c", waiter, "c");
+	run_all();
+	cr_assert_str_eq(trace.data, "b? b! later c? c! ");
+	flag = false;
+	task_spawn("s", setter, NULL);
+	tasks_drive(is_set, NULL);
+	cr_assert_str_eq(trace.data, "b? b! later c? c! set ");
+}
