@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The client blocks beside the loop; the server reads on the loop and answers
- * in tasks.  container_of() on a uv_stream_t works because a uv_pipe_t begins
- * with the members of the stream. */
+/* The client waits on the loop, and the server reads there and answers in
+ * tasks, as another thread beside the loop would have to be woken and to wake:
+ * this is the way of all that the log sends.  container_of() on a uv_stream_t
+ * works because a uv_pipe_t begins with the members of the stream. */
 #include "lib/event/frames.h"
 
 #include <endian.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,6 +16,7 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/mem.h"
 #include "lib/base/str.h"
 
@@ -21,6 +24,7 @@
 #define HEAD_BYTES sizeof(uint64_t)
 #define READ_BYTES 65536
 #define SOCKET_MODE 0600
+#define RETRY_MS 2
 
 static uint64_t frame_length(const void *head)
 {
@@ -39,7 +43,67 @@ static void add_head(struct buf *b, size_t len)
 
 /* --- the client --- */
 
-static int send_all(int fd, const struct buf *b)
+/* A socket that is waited for on the loop. */
+struct watched {
+	uv_poll_t poll;
+	struct cond ready;
+	bool is_ready;
+};
+
+static void on_watched(uv_poll_t *poll, int status, int events)
+{
+	struct watched *w = container_of(poll, struct watched, poll);
+
+	(void)status; /* the next call on the socket has it, too */
+	(void)events;
+	w->is_ready = true;
+	uv_poll_stop(poll);
+	cond_signal(&w->ready);
+}
+
+static void on_watched_closed(uv_handle_t *handle)
+{
+	free(container_of((uv_poll_t *)handle, struct watched, poll));
+}
+
+static WAITS bool wait_on_loop(int fd, int events, int64_t deadline_us)
+{
+	struct watched *w = xalloc(sizeof(*w));
+	bool is_ready;
+
+	cond_init(&w->ready);
+	if (uv_poll_init(tasks_loop(), &w->poll, fd) < 0) {
+		free(w);
+		return false;
+	}
+	uv_poll_start(&w->poll, events, on_watched);
+	while (!w->is_ready && cond_wait_until(&w->ready, deadline_us))
+		;
+	is_ready = w->is_ready;
+	uv_close((uv_handle_t *)&w->poll, on_watched_closed);
+	return is_ready;
+}
+
+/* Until the socket can be read (UV_READABLE) or written; -1 with errno.  A
+ * program without tasks has nothing else to do meanwhile. */
+static WAITS int wait_for(int fd, int events, unsigned timeout_ms)
+{
+	struct pollfd one = {
+		.fd = fd,
+		.events = events == UV_READABLE ? POLLIN : POLLOUT,
+	};
+	bool is_ready =
+		task_name() != NULL
+			? wait_on_loop(fd, events,
+				       clock_mono_us() +
+					       (int64_t)timeout_ms * 1000)
+			: poll(&one, 1, (int)timeout_ms) > 0;
+
+	errno = ETIMEDOUT;
+	return is_ready ? 0 : -1;
+}
+
+static WAITS int send_all(int fd, const struct buf *b, unsigned timeout_ms)
 {
 	size_t at = 0;
 
@@ -48,6 +112,9 @@ static int send_all(int fd, const struct buf *b)
 
 		if (n < 0 && errno == EINTR)
 			continue;
+		if (n < 0 && errno == EAGAIN &&
+		    wait_for(fd, UV_WRITABLE, timeout_ms) == 0)
+			continue;
 		if (n <= 0)
 			return -1;
 		at += (size_t)n;
@@ -55,7 +122,8 @@ static int send_all(int fd, const struct buf *b)
 	return 0;
 }
 
-static int receive_all(int fd, char *data, size_t len)
+static WAITS int receive_all(int fd, char *data, size_t len,
+			     unsigned timeout_ms)
 {
 	size_t at = 0;
 
@@ -63,6 +131,9 @@ static int receive_all(int fd, char *data, size_t len)
 		ssize_t n = recv(fd, data + at, len - at, 0);
 
 		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN &&
+		    wait_for(fd, UV_READABLE, timeout_ms) == 0)
 			continue;
 		if (n == 0)
 			errno = ECONNRESET;
@@ -73,13 +144,13 @@ static int receive_all(int fd, char *data, size_t len)
 	return 0;
 }
 
-static char *receive(int fd)
+static WAITS char *receive(int fd, unsigned timeout_ms)
 {
 	char head[HEAD_BYTES];
 	uint64_t len;
-	char *text;
+	auto_free char *text = NULL;
 
-	if (receive_all(fd, head, sizeof(head)) < 0)
+	if (receive_all(fd, head, sizeof(head), timeout_ms) < 0)
 		return NULL;
 	len = frame_length(head);
 	if (len > FRAMES_MAX) {
@@ -87,71 +158,66 @@ static char *receive(int fd)
 		return NULL;
 	}
 	text = xalloc(len + 1);
-	if (receive_all(fd, text, len) == 0)
-		return text;
-	free(text);
-	return NULL;
+	return receive_all(fd, text, len, timeout_ms) < 0 ? NULL : steal(&text);
 }
 
-static int connect_to(int fd, const char *socket, unsigned timeout_ms)
+/* While too many wait at the socket already it says EAGAIN, and nothing tells
+ * when they have been let in. */
+static WAITS int connect_to(int fd, const char *socket, unsigned timeout_ms)
 {
+	int64_t deadline = clock_mono_us() + (int64_t)timeout_ms * 1000;
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	struct timeval limit = {.tv_sec = timeout_ms / 1000,
-				.tv_usec = timeout_ms % 1000 * 1000};
+	const struct sockaddr *at = (const struct sockaddr *)&address;
 
 	if (strlen(socket) >= sizeof(address.sun_path)) {
 		errno = ENAMETOOLONG;
 		return -1;
 	}
 	memcpy(address.sun_path, socket, strlen(socket));
-	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) <
-		    0 ||
-	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) < 0)
-		return -1;
-	return connect(fd, (const struct sockaddr *)&address, sizeof(address));
+	while (connect(fd, at, sizeof(address)) < 0) {
+		if (errno != EAGAIN || clock_mono_us() > deadline)
+			return -1;
+		if (task_name() != NULL)
+			task_sleep(RETRY_MS);
+		else
+			poll(NULL, 0, RETRY_MS);
+	}
+	return 0;
 }
 
-/* Blocks.  NULL with errno; *ret_heard: somebody listens. */
-static char *ask(const char *socket_path, const struct buf *request,
-		 unsigned timeout_ms, bool *ret_heard)
+/* NULL with errno; *ret_heard: somebody listens. */
+static WAITS char *ask(const char *socket_path, const struct buf *request,
+		       unsigned timeout_ms, bool *ret_heard)
 {
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), saved;
-	char *answer = NULL;
+	auto_close int fd =
+		socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	*ret_heard = true;
 	if (fd < 0)
 		return NULL;
-	if (connect_to(fd, socket_path, timeout_ms) < 0)
+	if (connect_to(fd, socket_path, timeout_ms) < 0) {
 		*ret_heard = errno != ENOENT && errno != ECONNREFUSED;
-	else if (send_all(fd, request) == 0)
-		answer = receive(fd);
-	saved = errno;
-	close(fd);
-	errno = saved;
-	return answer;
+		return NULL;
+	}
+	return send_all(fd, request, timeout_ms) < 0 ? NULL
+						     : receive(fd, timeout_ms);
 }
 
 WAITS char *frames_ask(const char *socket, char kind, const void *data,
 		       size_t len, unsigned timeout_ms, struct error *err)
 {
 	auto_buf struct buf request = {0};
-	bool task = task_name() != NULL, heard;
 	char *answer;
-	int saved;
+	bool heard;
 
 	add_head(&request, len + 1);
 	buf_addc(&request, kind);
 	if (len > 0)
 		buf_add(&request, data, len);
-	if (task)
-		task_leave(); /* the request is ours alone */
 	answer = ask(socket, &request, timeout_ms, &heard);
-	saved = errno;
-	if (task)
-		task_enter();
 	if (answer == NULL)
 		error_set(err, ERR_SYSTEM, heard ? NULL : ECODE_REFUSED,
-			  "No answer from %s: %s", socket, strerror(saved));
+			  "No answer from %s: %s", socket, strerror(errno));
 	return answer;
 }
 
