@@ -35,6 +35,7 @@
 /* It writes what it has not written yet. */
 #define END_MS 600000
 #define POLL_MS 5
+#define TELL_MS 500
 #define ERROR_MAX 2000
 #define FOLDER_FD 3
 /* IMAGE SNAPSHOT AT */
@@ -294,12 +295,16 @@ int lend_begin(const char *image, const char *snapshot, bool writable,
 
 /* --- end --- */
 
-/* How it ended, as waitpid() says it; -1: not in time. */
+/* Tell it to end, and how it ended, as waitpid() says it; -1: not in time.  It
+ * is told again and again, as it notes what comes between its last look and its
+ * sleep, and sleeps on. */
 static int wait_ended(pid_t pid)
 {
 	int status;
 
 	for (int waited = 0; waited < END_MS; waited += POLL_MS) {
+		if (waited % TELL_MS == 0)
+			kill(pid, SIGTERM);
 		if (waitpid(pid, &status, WNOHANG) == pid)
 			return status;
 		pause_ms(POLL_MS);
@@ -316,7 +321,6 @@ static int end_daemon(pid_t *pid)
 
 	if (*pid == 0)
 		return 0;
-	kill(*pid, SIGTERM);
 	status = wait_ended(*pid);
 	*pid = 0;
 	return status;

@@ -89,3 +89,25 @@ Test(lend, one_that_cannot_be_shown_ends_at_once)
 	cr_assert_lt(lend_begin("image", "old", false, at, &l, &err), 0);
 	cr_assert(strstr(err.text, "no such thing") != NULL, "%s", err.text);
 }
+
+/* QEMU's daemon looks whether it was told to end, and then sleeps: what comes
+ * in between it has noted, but sleeps on until something else wakes it. */
+Test(lend, who_sleeps_on_is_told_to_end_again)
+{
+	auto_free char *at = xprintf("%s/raw", folder);
+	struct lend l = {0};
+	struct error err;
+
+	write_program(
+		"qemu-storage-daemon",
+		"#!/usr/bin/python3\n"
+		"import signal, sys\n"
+		"signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])\n"
+		"at = sys.argv.index('--pidfile') + 1\n"
+		"open(sys.argv[at], 'w').close()\n"
+		"signal.sigwait([signal.SIGTERM])\n"
+		"signal.sigwait([signal.SIGTERM])\n");
+	cr_assert_eq(lend_begin("image", NULL, true, at, &l, &err), 0, "%s",
+		     err.text);
+	cr_assert_eq(lend_end(&l, &err), 0, "%s", err.text);
+}
