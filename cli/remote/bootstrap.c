@@ -33,6 +33,10 @@
 #define POLL_NS (5 * 1000 * 1000)
 /* A longer wait is reported to the user. */
 #define TELL_US 500000
+/* A standby that has just become the master serves within this. */
+#define STANDBY_US 2000000
+#define STANDBY "--standby"
+#define CMDLINE_MAX 4096
 #define SECRET_BYTES 20
 #define FILE_MAX (1024 * 1024)
 #define SSCONF_PREFIX "ssconf_"
@@ -208,6 +212,19 @@ static bool serves(const struct paths *p, enum bootstrap_daemon which,
 	return listens(AF_UNIX, &un, sizeof(un));
 }
 
+/* It neither ends nor serves by itself.  One that is to be the master asks it
+ * to make way. */
+static bool stands_by(int pid)
+{
+	auto_free char *file = xprintf("/proc/%d/cmdline", pid);
+	struct error ignored;
+	size_t len = 0;
+	auto_free char *words = fs_read(file, CMDLINE_MAX, &len, &ignored);
+
+	return words != NULL &&
+	       memmem(words, len, STANDBY, sizeof(STANDBY)) != NULL;
+}
+
 int bootstrap_await_end(const struct paths *p, enum bootstrap_daemon which,
 			const char *address, struct error *err)
 {
@@ -221,6 +238,8 @@ int bootstrap_await_end(const struct paths *p, enum bootstrap_daemon which,
 
 		if (serves(p, which, address))
 			return 1;
+		if (us > STANDBY_US && stands_by(pid))
+			return 0;
 		if (us > BOOTSTRAP_DAEMON_S * (int64_t)1000000)
 			return error_set(err, ERR_SYSTEM, ECODE_STATE,
 					 "%s of node %s (pid %d) does not "

@@ -84,8 +84,9 @@ int bootstrap_start(const struct paths *p, enum bootstrap_daemon which,
 int bootstrap_stop(const struct paths *p, enum bootstrap_daemon which,
 		   bool kill, struct error *err);
 
-/* Wait for a daemon that ends by itself: 0 when it is gone, 1 when it serves
- * (by its address, for noded), -1 with err when neither happens within
+/* Wait for a daemon that ends by itself: 0 when it is gone, or is a standby of
+ * the master daemon, in whose place one can be started; 1 when it serves (by
+ * its address, for noded), -1 with err when neither happens within
  * BOOTSTRAP_DAEMON_S.  Prints on stdout that it waits. */
 int bootstrap_await_end(const struct paths *p, enum bootstrap_daemon which,
 			const char *address, struct error *err);

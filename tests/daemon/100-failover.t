@@ -94,4 +94,10 @@ succeeds "a failover may leave offline nodes out" \
     on node1 gnt-cluster master-failover --ignore-offline-nodes
 succeeds "with all jobs" jobs_py node1 check 1000
 fails "the daemon of the one before it ended" on node2 gnt-cluster master-ping
+
+# As the node daemon starts one for an order that comes late.
+vc kill "$VC" node1 masterd >/dev/null
+succeeds "a standby on the node of a master that died" on node1 gantry-masterd --standby
+succeeds "makes way for it" vc start "$VC" node1 masterd
+succeeds "and it serves" on node1 gnt-cluster master-ping
 tap_done
