@@ -88,7 +88,8 @@ static WAITS void stop_task(void *arg)
 	struct sim_node *n = arg;
 
 	while (!n->begun) {
-		role_stop_promotion(n->role);
+		if (n->role != NULL)
+			role_stop_promotion(n->role);
 		if (!n->begun)
 			task_sleep(POLL_MS);
 	}
@@ -142,7 +143,6 @@ static void masterd_task(void *arg)
 	struct error err;
 	int rc;
 
-	n->quits = false;
 	n->call_number = 0; /* a new daemon begins with the time */
 	n->transport = sim_transport(n);
 	n->role = role_create(&(struct role_config){
@@ -169,7 +169,7 @@ static void masterd_task(void *arg)
 	if (!n->masterd.stopping && rc == 0)
 		return;
 	n->masterd.stopping = true;
-	if (!n->quits) /* else on_quit() has begun to */
+	if (!n->quits) /* else somebody has begun to */
 		stop_task(n);
 }
 
@@ -181,7 +181,7 @@ static void start_masterd(struct sim_node *n, enum role_mode mode)
 	sim_start_proc(&n->masterd);
 	n->role = NULL;
 	n->n_requests = 0;
-	n->begun = n->listening = false;
+	n->begun = n->listening = n->quits = false;
 	spawn_in(n, "masterd", masterd_task, a);
 }
 
@@ -319,11 +319,9 @@ void sim_stop_master(struct sim_node *n)
 	sim_resume(&n->masterd);
 	if (!n->masterd.alive || n->masterd.stopping)
 		return;
-	n->masterd.stopping = true;
+	n->masterd.stopping = n->quits = true;
 	if (n->role != NULL)
 		role_hurry(n->role);
-	if (!n->begun)
-		return; /* it looks whether it shall go on */
 	spawn_in(n, "stop", stop_task, n);
 }
 
