@@ -161,6 +161,22 @@ static WAITS char *receive(int fd, unsigned timeout_ms)
 	return receive_all(fd, text, len, timeout_ms) < 0 ? NULL : steal(&text);
 }
 
+/* A task that has been interrupted pauses as well: task_sleep() would not, and
+ * hold up the loop. */
+static WAITS void pause_a_little(void)
+{
+	int64_t until_us = clock_mono_us() + RETRY_MS * 1000;
+	struct cond never;
+
+	if (task_name() == NULL) {
+		poll(NULL, 0, RETRY_MS);
+		return;
+	}
+	cond_init(&never);
+	while (cond_wait_until(&never, until_us))
+		;
+}
+
 /* While too many wait at the socket already it says EAGAIN, and nothing tells
  * when they have been let in. */
 static WAITS int connect_to(int fd, const char *socket, unsigned timeout_ms)
@@ -177,10 +193,7 @@ static WAITS int connect_to(int fd, const char *socket, unsigned timeout_ms)
 	while (connect(fd, at, sizeof(address)) < 0) {
 		if (errno != EAGAIN || clock_mono_us() > deadline)
 			return -1;
-		if (task_name() != NULL)
-			task_sleep(RETRY_MS);
-		else
-			poll(NULL, 0, RETRY_MS);
+		pause_a_little();
 	}
 	return 0;
 }

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "lib/base/mem.h"
@@ -154,4 +156,51 @@ Test(frames, where_nobody_listens_is_told_apart)
 	tasks_drive(all_done, NULL);
 	/* As a program without tasks. */
 	ask_nobody(NULL);
+}
+
+/* --- a daemon that lets nobody in --- */
+
+#define CROWD 8
+
+static bool others_run;
+
+static WAITS void note_turn(void *arg)
+{
+	(void)arg;
+	others_run = true;
+}
+
+static WAITS void ask_in_a_crowd(void *arg)
+{
+	struct error err;
+
+	task_interrupt(task_self());
+	task_spawn("other", note_turn, NULL);
+	cr_expect_null(frames_ask(arg, 'e', "", 0, SHORT_MS, &err));
+	cr_expect_not(error_is(&err, ECODE_REFUSED), "%s", err.text);
+	cr_expect(others_run);
+}
+
+/* Who has to wait before it is let in holds up nobody, also when its task has
+ * been interrupted. */
+Test(frames, a_crowd_at_the_socket_holds_up_nobody)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	const struct sockaddr *at = (const struct sockaddr *)&address;
+	int fds[CROWD + 1], n = 0;
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/crowd",
+		 folder);
+	for (int i = 0; i <= CROWD; i++)
+		fds[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	cr_assert_eq(bind(fds[CROWD], at, sizeof(address)), 0);
+	cr_assert_eq(listen(fds[CROWD], 1), 0);
+	while (n < CROWD && connect(fds[n], at, sizeof(address)) == 0)
+		n++;
+	cr_assert_lt(n, CROWD);
+	task_spawn("client", ask_in_a_crowd, address.sun_path);
+	tasks_drive(all_done, NULL);
+	for (int i = 0; i <= CROWD; i++)
+		close(fds[i]);
+	unlink(address.sun_path);
 }
