@@ -60,9 +60,8 @@ static struct {
 	struct list pool;
 	size_t n_all, n_pool;
 	uint64_t last_number;
-	void *loop_owner; /* owner tag while the loop itself runs */
-	bool driving;	  /* in tasks_drive() */
-	bool (*over)(void *arg);
+	void *loop_owner;	 /* owner tag while the loop itself runs */
+	bool (*over)(void *arg); /* set while driving: in tasks_drive() */
 	void *over_arg;
 	struct task *ended; /* its thread is to be joined by the first one */
 	bool simulated;
@@ -71,6 +70,11 @@ static struct {
 } sched;
 
 static _Thread_local struct task *self;
+
+static bool is_driving(void)
+{
+	return sched.over != NULL;
+}
 
 static void on_idle(uv_idle_t *idle);
 
@@ -131,7 +135,7 @@ static void on_idle(uv_idle_t *idle)
 {
 	struct list round;
 
-	if (sched.driving)
+	if (is_driving())
 		return; /* next_task() has the next round */
 	list_move_all(&round, &sched.ready);
 	while (!list_empty(&round)) {
@@ -202,12 +206,11 @@ static void drive(struct task *me)
 
 void tasks_drive(bool (*over)(void *arg), void *arg)
 {
-	assert(self == NULL && !sched.driving && !sched.simulated);
+	assert(self == NULL && !is_driving() && !sched.simulated);
 	sched.over = over;
 	sched.over_arg = arg;
-	sched.driving = true;
 	drive(NULL);
-	sched.driving = false;
+	sched.over = NULL;
 }
 
 /* --- the threads --- */
@@ -225,7 +228,7 @@ static void leave_if_killed(void)
 static WAITS void park(void)
 {
 	assert(!self->killed);
-	if (sched.driving) {
+	if (is_driving()) {
 		drive(self);
 		return;
 	}
@@ -253,7 +256,7 @@ static void run_killable(struct task *t)
 /* Until the thread has another task, or is to end: t->quit. */
 static void rest(struct task *t)
 {
-	if (!sched.driving) {
+	if (!is_driving()) {
 		on_thread_exit(t);
 		uv_sem_wait(&t->go);
 	} else if (put_away(t)) {

@@ -5,9 +5,8 @@
  * process.  It has a stack of its own (a thread from a pool), but at any moment
  * either the loop or one single task runs; the others are parked.  The loop may
  * run on any of these threads (see tasks_drive).  Control moves only inside the
- * functions marked WAITS.  So code between two waits is
- * atomic: no other module needs a mutex, and a borrowed pointer stays good
- * until the next wait.
+ * functions marked WAITS.  So code between two waits is atomic: no other module
+ * needs a mutex, and a borrowed pointer stays good until the next wait.
  *
  * A task waits for a condition of some object, never for another task:
  *

@@ -225,44 +225,60 @@ Test(task, who_waits_runs_the_loop)
 	uv_close((uv_handle_t *)&seen.timer, NULL);
 }
 
-/* Each task takes the thread of the one before. */
-static void chain(void *arg)
+struct chain {
+	uv_timer_t timer;
+	uv_thread_t first;
+	int left;
+};
+
+static void add_thread(const struct chain *c, const char *what)
 {
-	int *left = arg;
-	static uv_thread_t first;
 	uv_thread_t here = uv_thread_self();
 
-	if (trace.len == 0)
-		first = here;
-	buf_adds(&trace, uv_thread_equal(&first, &here) ? "same " : "other ");
-	if (--*left > 0)
-		task_spawn("c", chain, left);
+	buf_addf(&trace, "%s %s ", what,
+		 uv_thread_equal(&c->first, &here) ? "same" : "other");
 }
+
+static void chain_task(void *arg);
 
 static void on_chain(uv_timer_t *timer)
 {
-	task_spawn("c", chain, timer->data);
+	struct chain *c = timer->data;
+
+	add_thread(c, "loop");
+	task_spawn("c", chain_task, c);
+}
+
+static void chain_task(void *arg)
+{
+	struct chain *c = arg;
+
+	if (trace.len == 0)
+		c->first = uv_thread_self();
+	add_thread(c, "task");
+	if (--c->left > 0)
+		uv_timer_start(&c->timer, on_chain, 0, 0);
 }
 
 static bool chain_over(void *arg)
 {
-	return *(int *)arg == 0;
+	const struct chain *c = arg;
+
+	return c->left == 0;
 }
 
+/* A task that has ended leaves its thread to the loop, and that to the next
+ * one. */
 Test(task, the_next_task_takes_the_thread)
 {
-	static uv_timer_t timer;
-	int left = 1;
+	static struct chain c = {.left = 2};
 
-	uv_timer_init(uv_default_loop(), &timer);
-	timer.data = &left;
-	task_spawn("c", chain, &left);
-	tasks_drive(chain_over, &left);
-	left = 1;
-	uv_timer_start(&timer, on_chain, 1, 0);
-	tasks_drive(chain_over, &left);
-	cr_assert_str_eq(trace.data, "same same ");
-	uv_close((uv_handle_t *)&timer, NULL);
+	uv_timer_init(uv_default_loop(), &c.timer);
+	c.timer.data = &c;
+	task_spawn("c", chain_task, &c);
+	tasks_drive(chain_over, &c);
+	cr_assert_str_eq(trace.data, "task same loop same task same ");
+	uv_close((uv_handle_t *)&c.timer, NULL);
 }
 
 static void set_and_wait(void *arg)
