@@ -54,7 +54,6 @@ struct sim_node {
 	unsigned n_requests; /* that it answers now */
 	bool listening;	     /* orders and parcels reach it */
 	bool begun;	     /* it stands by or serves */
-	bool quits;	     /* it ends by itself */
 	const struct strv *drop; /* its next one leaves these behind */
 	bool no_voting;		 /* its next one is started so */
 	struct noderpc_transport transport;

@@ -119,7 +119,7 @@ static void on_quit(void *arg, bool again)
 	(void)again; /* its node daemon starts it */
 	if (n->masterd.stopping)
 		return;
-	n->masterd.stopping = n->quits = true;
+	n->masterd.stopping = true;
 	spawn_in(n, "stop", stop_task, n);
 }
 
@@ -166,11 +166,10 @@ static void masterd_task(void *arg)
 	n->begun = true;
 	if (rc < 0)
 		log_info("%s does not become master: %s", n->name, err.text);
-	if (!n->masterd.stopping && rc == 0)
-		return;
+	if (n->masterd.stopping || rc == 0)
+		return; /* who told it to stop has begun stop_task() */
 	n->masterd.stopping = true;
-	if (!n->quits) /* else somebody has begun to */
-		stop_task(n);
+	stop_task(n);
 }
 
 static void start_masterd(struct sim_node *n, enum role_mode mode)
@@ -181,7 +180,7 @@ static void start_masterd(struct sim_node *n, enum role_mode mode)
 	sim_start_proc(&n->masterd);
 	n->role = NULL;
 	n->n_requests = 0;
-	n->begun = n->listening = n->quits = false;
+	n->begun = n->listening = false;
 	spawn_in(n, "masterd", masterd_task, a);
 }
 
@@ -319,7 +318,7 @@ void sim_stop_master(struct sim_node *n)
 	sim_resume(&n->masterd);
 	if (!n->masterd.alive || n->masterd.stopping)
 		return;
-	n->masterd.stopping = n->quits = true;
+	n->masterd.stopping = true;
 	if (n->role != NULL)
 		role_hurry(n->role);
 	spawn_in(n, "stop", stop_task, n);
