@@ -96,13 +96,13 @@ static int hide(const char *disk, const char *name, struct error *err)
 		       : 0;
 }
 
-static int hide_file(const char *disk, const char *folder, const char *name,
-		     struct error *err)
+static int hide_file(const char *disk, const char *name, struct error *err)
 {
-	auto_free char *whole = xprintf("%s%s", disk, folder);
-	auto_free char *file = xprintf("%s/%s", whole, name);
+	auto_free char *file = xprintf("%s%s", disk, name);
+	auto_free char *folder =
+		xstrndup(file, (size_t)(strrchr(file, '/') - file));
 
-	if (fs_mkdirs(whole, 0755, err) < 0)
+	if (fs_mkdirs(folder, 0755, err) < 0)
 		return -1;
 	return mknod(file, S_IFCHR, makedev(0, 0)) < 0 && errno != EEXIST
 		       ? fail(err, "make", file)
@@ -131,12 +131,9 @@ int machine_tree_stage(const struct vcluster *v,
 		"/var/lib/ganeti", "/var/log/ganeti", "/usr/share/ganeti/os",
 	};
 	/* The last ones begin each command over SSH, for whoever has them. */
-	static const struct {
-		const char *folder, *name;
-	} hidden_files[] = {
-		{"/etc/default", "ganeti"}, {"/root", ".bashrc"},
-		{"/root", ".bash_profile"}, {"/root", ".bash_login"},
-		{"/root", ".profile"},	    {"/root", ".zshenv"},
+	static const char *const hidden_files[] = {
+		"/etc/default/ganeti", "/root/.bashrc",	 "/root/.bash_profile",
+		"/root/.bash_login",   "/root/.profile", "/root/.zshenv",
 	};
 	static const char *const tools[] = {"lvm", "drbdsetup", "drbdadm",
 					    "drbdmeta"};
@@ -153,8 +150,7 @@ int machine_tree_stage(const struct vcluster *v,
 		if (disarm(disk, tools[i], err) < 0)
 			return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(hidden_files); i++)
-		if (hide_file(disk, hidden_files[i].folder,
-			      hidden_files[i].name, err) < 0)
+		if (hide_file(disk, hidden_files[i], err) < 0)
 			return -1;
 	return link_run(disk, err);
 }
