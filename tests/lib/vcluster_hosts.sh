@@ -71,10 +71,15 @@ start() { # NODE DAEMON
     end=$(($(date +%s) + WAIT_S))
     while [ -n "$(pid_of "$1" "$2")" ]; do
         serves "$1" "$2" && return 0
+        stands_by "$(pid_of "$1" "$2")" && break # it makes way
         [ "$(date +%s)" -lt "$end" ] || say "$2 of $1 does not serve"
         sleep 0.02
     done
     on "$1" "gantry-$2" || say "$2 of $1 did not start"
+}
+
+stands_by() { # PID
+    tr '\0' '\n' <"/proc/$1/cmdline" 2>/dev/null | grep -qxe --standby
 }
 
 serves() { # NODE DAEMON
