@@ -132,8 +132,8 @@ WAITS char *quorum_shut_out_by(struct quorum *q);
  * than this server knows: it has been removed from the log, and nobody there
  * speaks to it any more.  To be freed; NULL: there is none. */
 char *quorum_replaced_by(struct quorum *q);
-/* The name of a candidate whose part of the log is newer than this server's,
- * also by asking; NULL: none answers. */
+/* The name of the candidate with the newest part of the log, by asking all;
+ * NULL: none that answers has more than this server. */
 WAITS char *quorum_find_newer(struct quorum *q);
 /* Asks the nodes that have no part of the log by what this server knows: the
  * name of one that knows of committed changes which this server lacks, to be
@@ -143,10 +143,9 @@ WAITS char *quorum_find_newer(struct quorum *q);
  * now on whom that one lets in.  NULL: nobody who answers in time knows of any.
  */
 WAITS char *quorum_overtaken_by(struct quorum *q);
-/* Let a candidate whose part is newer lead and hand over to this server, which
- * gets what it lacks in this way.  Does not wait for that; false: there is
- * none.
- */
+/* Let the candidate with the newest part lead and hand over to this server,
+ * which gets what it lacks in this way.  Does not wait for that; false: none
+ * has more. */
 WAITS bool quorum_borrow(struct quorum *q);
 /* Let the leader hand over to this server, and wait until it has tried. -1 with
  * err: it does not answer, or will not. */

@@ -500,6 +500,14 @@ bool quorum_receive(struct quorum *q, const void *data, size_t len,
 
 typedef bool status_fits(const json_t *status, const json_t *own);
 
+static WAITS void ask_for_status(struct quorum *q, struct node_result *results,
+				 size_t n, unsigned limit_ms)
+{
+	noderpc_call_many(q->rpc, results, n,
+			  rpc_within(rpc_log_order(json_make("[s]", "status")),
+				     limit_ms));
+}
+
 /* The first of these nodes whose status is so, by asking all of them at most so
  * long; to be freed. */
 static WAITS json_t *first_by_status(struct quorum *q,
@@ -509,20 +517,17 @@ static WAITS json_t *first_by_status(struct quorum *q,
 	auto_json json_t *own = quorum_tell_status(q);
 	json_t *found = NULL;
 
-	noderpc_call_many(q->rpc, results, n,
-			  rpc_within(rpc_log_order(json_make("[s]", "status")),
-				     limit_ms));
+	ask_for_status(q, results, n, limit_ms);
 	for (size_t i = 0; i < n && found == NULL; i++)
 		if (results[i].payload != NULL && fits(results[i].payload, own))
 			found = json_ref(results[i].node);
 	return found;
 }
 
-/* The node of the first candidate whose status is so; to be freed. */
-static WAITS json_t *find_by_status(struct quorum *q, status_fits *fits)
+/* The other candidates, to be asked. */
+static struct node_result *other_candidates(struct quorum *q, size_t *ret_n)
 {
 	struct node_result *results;
-	json_t *found;
 	size_t n = 0;
 
 	quorum_nodes_refresh(q);
@@ -531,9 +536,8 @@ static WAITS json_t *find_by_status(struct quorum *q, status_fits *fits)
 		if (q->candidates[i].hash !=
 		    quorum_node_hash(q->config.paths->hostname))
 			results[n++].node = json_incref(q->candidates[i].node);
-	found = first_by_status(q, results, n, ASK_MS, fits);
-	node_results_free(results, n);
-	return found;
+	*ret_n = n;
+	return results;
 }
 
 static bool says_it_leads(const json_t *status, const json_t *own)
@@ -544,8 +548,12 @@ static bool says_it_leads(const json_t *status, const json_t *own)
 
 char *quorum_find_leader(struct quorum *q)
 {
-	auto_json json_t *node = find_by_status(q, says_it_leads);
+	size_t n;
+	struct node_result *others = other_candidates(q, &n);
+	auto_json json_t *node =
+		first_by_status(q, others, n, ASK_MS, says_it_leads);
 
+	node_results_free(others, n);
 	return node == NULL ? NULL : xstrdup(node_name(node));
 }
 
@@ -559,9 +567,33 @@ bool quorum_has_more(const json_t *status, const json_t *own)
 	return json_int(status, "last", 0) > json_int(own, "last", 0);
 }
 
+/* The candidate that has the most, if that is more than this one has; to be
+ * freed.  Another one that has more is of no use: it is not elected by those
+ * that have more than it has. */
+static WAITS json_t *find_newest(struct quorum *q)
+{
+	auto_json json_t *own = quorum_tell_status(q);
+	const json_t *most = own;
+	json_t *found = NULL;
+	size_t n;
+	struct node_result *others = other_candidates(q, &n);
+
+	ask_for_status(q, others, n, ASK_MS);
+	for (size_t i = 0; i < n; i++) {
+		if (others[i].payload == NULL ||
+		    !quorum_has_more(others[i].payload, most))
+			continue;
+		most = others[i].payload;
+		found = others[i].node;
+	}
+	json_incref(found);
+	node_results_free(others, n);
+	return found;
+}
+
 char *quorum_find_newer(struct quorum *q)
 {
-	auto_json json_t *node = find_by_status(q, quorum_has_more);
+	auto_json json_t *node = find_newest(q);
 
 	return node == NULL ? NULL : xstrdup(node_name(node));
 }
@@ -638,7 +670,7 @@ char *quorum_overtaken_by(struct quorum *q)
 
 bool quorum_borrow(struct quorum *q)
 {
-	auto_json json_t *node = find_by_status(q, quorum_has_more);
+	auto_json json_t *node = find_newest(q);
 	auto_free char *id = number_text(q->me.id);
 	auto_json json_t *answer = NULL;
 	struct error err;

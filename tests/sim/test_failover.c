@@ -50,6 +50,15 @@ static void setup_two(void)
 
 TestSuite(failover_of_two, .init = setup_two, .fini = teardown, .timeout = 60);
 
+static void setup_five(void)
+{
+	sim_init_big(&s, N_NODES, N_NODES, 1);
+	sim_run(&s, MINUTE_MS, NULL, NULL);
+}
+
+TestSuite(failover_of_five, .init = setup_five, .fini = teardown,
+	  .timeout = 60);
+
 static void set_mode(const char *mode)
 {
 	auto_free char *got = sim_do(&s, json_make("{s:s, s:s}", "OP_ID",
@@ -309,6 +318,28 @@ Test(failover, a_master_that_lends_in_vain_goes_on_later)
 	cr_assert_str_eq(sim_wait(&s, sub.id), "success");
 	cr_assert_neq(sim_submit(&s, op_delay(2, NULL), NULL), 0);
 	json_decref(sub.ops);
+}
+
+/* The master reaches this node no more, and goes on. */
+static void leave_out(size_t node)
+{
+	uint64_t id;
+
+	s.cut[0][node] = s.cut[node][0] = true;
+	id = sim_submit(&s, op_delay(1, NULL), NULL);
+	cr_assert_str_eq(sim_wait(&s, id), "success");
+}
+
+/* The second node lacks much, the third a little: that one is not elected
+ * either, as the others have more. */
+Test(failover_of_five, the_one_that_has_the_most_lends)
+{
+	leave_out(1);
+	leave_out(2);
+	lose(0x01);
+	cut(0);
+	sim_take_over(&s.nodes[1], true);
+	cr_assert(sim_run(&s, 2 * MINUTE_MS, serves, &s.nodes[1]));
 }
 
 /* --- an order to leave --- */
