@@ -12,8 +12,9 @@
  *
  * A supervisor (main.c) starts up to three children, joined by pipes: the end
  * (impexp_end.c), which reads or writes the disk; a program that compresses;
- * and the network (impexp_net.c) or the image.  They report through shared
- * memory. */
+ * and the network (impexp_net.c) or the image.  Where only the first and the
+ * last are needed, the network is the end's own, as a pipe between the two
+ * costs as much as the encryption.  They report through shared memory. */
 #ifndef NODED_IMPEXP_H
 #define NODED_IMPEXP_H
 
@@ -90,15 +91,16 @@ struct impexp_shared {
 int impexp_spec_read(const json_t *object, struct impexp_spec *ret,
 		     struct error *err);
 
-/* Copy all bytes between fd and the disk; counts them in s->bytes. */
+/* Copy all bytes between the disk and fd or, where that is -1, the peer; counts
+ * them in s->bytes.  -1 with err; *ret_net: the connection has failed. */
 int impexp_end_run(const struct impexp_spec *spec, int fd,
-		   struct impexp_shared *s, struct error *err);
+		   struct impexp_shared *s, bool *ret_net, struct error *err);
 
-/* The same between fd and the peer. */
+/* Copy all bytes between fd and the peer. */
 int impexp_net_run(const struct impexp_spec *spec, int fd, bool count,
 		   struct impexp_shared *s, struct error *err);
 
-/* The same from an image into fd.  A file must be readable for everybody, a
+/* Copy an image into fd.  A file must be readable for everybody, a
  * device must not be in use: a user who may only have a disk made must not be
  * able to read this node's own data. */
 int impexp_image_run(const struct impexp_spec *spec, int fd,

@@ -41,34 +41,44 @@ static bool all_zero(const char *data, size_t n)
 
 /* --- out --- */
 
-static int put_header(struct impexp_copy *c, int kind, int64_t len)
+static void fill_header(char *header, int kind, int64_t len)
 {
 	uint64_t value = ((uint64_t)kind << LENGTH_BITS) | (uint64_t)len;
-	unsigned char header[HEADER];
 
 	for (int i = 0; i < HEADER; i++)
-		header[i] = (unsigned char)(value >> (8 * (HEADER - 1 - i)));
-	return impexp_write_all(c->fd, header, HEADER);
+		header[i] = (char)(value >> (8 * (HEADER - 1 - i)) & 0xff);
 }
 
-static int put_data(struct impexp_copy *c, const char *data, size_t n)
+static int put_header(struct impexp_copy *c, int kind, int64_t len,
+		      struct error *err)
 {
-	if (c->sparse && put_header(c, RECORD_DATA, (int64_t)n) < 0)
-		return -1;
-	return impexp_write_all(c->fd, data, n);
+	char header[HEADER];
+
+	fill_header(header, kind, len);
+	return c->stream->put(c->stream, header, HEADER, err);
 }
 
-static int put_zeros(struct impexp_copy *c, int64_t n)
+/* Before the data there is room for a header. */
+static int put_data(struct impexp_copy *c, char *data, size_t n,
+		    struct error *err)
+{
+	if (!c->sparse)
+		return c->stream->put(c->stream, data, n, err);
+	fill_header(data - HEADER, RECORD_DATA, (int64_t)n);
+	return c->stream->put(c->stream, data - HEADER, HEADER + n, err);
+}
+
+static int put_zeros(struct impexp_copy *c, int64_t n, struct error *err)
 {
 	auto_free char *zeros = NULL;
 
 	if (c->sparse)
-		return put_header(c, RECORD_ZERO, n);
+		return put_header(c, RECORD_ZERO, n, err);
 	zeros = xalloc(IMPEXP_CHUNK);
 	while (n > 0) {
 		size_t part = n < IMPEXP_CHUNK ? (size_t)n : IMPEXP_CHUNK;
 
-		if (put_data(c, zeros, part) < 0)
+		if (c->stream->put(c->stream, zeros, part, err) < 0)
 			return -1;
 		n -= (int64_t)part;
 	}
@@ -104,18 +114,18 @@ static ssize_t copy_chunk(struct impexp_copy *c, char *data, off_t at,
 	if (n < 0)
 		return fail(c, "read", err);
 	rc = c->sparse && all_zero(data, (size_t)n)
-		     ? put_zeros(c, n)
-		     : put_data(c, data, (size_t)n);
-	return rc < 0 ? fail(c, "pass on its data", err) : n;
+		     ? put_zeros(c, n, err)
+		     : put_data(c, data, (size_t)n, err);
+	return rc < 0 ? -1 : n;
 }
 
 static int copy_data(struct impexp_copy *c, off_t from, off_t end,
 		     struct impexp_shared *s, struct error *err)
 {
-	auto_free char *data = xalloc(IMPEXP_CHUNK);
+	auto_free char *data = xalloc(HEADER + IMPEXP_CHUNK);
 
 	while (from < end) {
-		ssize_t n = copy_chunk(c, data, from, end, err);
+		ssize_t n = copy_chunk(c, data + HEADER, from, end, err);
 
 		if (n < 0)
 			return -1;
@@ -140,40 +150,51 @@ int impexp_copy_out(struct impexp_copy *c, struct impexp_shared *s,
 	s->total = size;
 	while (at < size) {
 		find_data(c->disk, at, size, &begin, &end);
-		if (begin > at && put_zeros(c, begin - at) < 0)
-			return fail(c, "pass on its data", err);
+		if (begin > at && put_zeros(c, begin - at, err) < 0)
+			return -1;
 		s->bytes = begin;
 		if (copy_data(c, begin, end, s, err) < 0)
 			return -1;
 		at = end;
 	}
-	if (c->sparse && put_header(c, RECORD_END, 0) < 0)
-		return fail(c, "pass on its data", err);
-	return 0;
+	if (c->sparse && put_header(c, RECORD_END, 0, err) < 0)
+		return -1;
+	return c->stream->end(c->stream, err);
 }
 
 /* --- in --- */
 
-/* All n bytes: 1; the end before the first: 0; -1 on errors and an end in
- * between. */
-static int read_full(int fd, void *data, size_t n)
+/* All n bytes, or fewer before the end; -1 with err. */
+static ssize_t take(struct impexp_copy *c, void *data, size_t n,
+		    struct error *err)
 {
 	size_t have = 0;
 
 	while (have < n) {
-		ssize_t got = read(fd, (char *)data + have, n - have);
+		ssize_t got = c->stream->get(c->stream, (char *)data + have,
+					     n - have, err);
 
-		if (got < 0 && errno == EINTR)
-			continue;
 		if (got < 0)
 			return -1;
-		if (got == 0) {
-			errno = EPIPE;
-			return have == 0 ? 0 : -1;
-		}
+		if (got == 0)
+			break;
 		have += (size_t)got;
 	}
-	return 1;
+	return (ssize_t)have;
+}
+
+/* What comes before a pipe has ended, as the supervisor (main.c) sees by the
+ * text. */
+static int take_all(struct impexp_copy *c, void *data, size_t n,
+		    struct error *err)
+{
+	ssize_t have = take(c, data, n, err);
+
+	if (have < 0 || (size_t)have == n)
+		return have < 0 ? -1 : 0;
+	return error_set(err, ERR_SYSTEM, NULL,
+			 "%s: the data ended too early (%s)", c->path,
+			 strerror(EPIPE));
 }
 
 static int write_at(int disk, const char *data, size_t n, off_t at)
@@ -240,9 +261,8 @@ static int get_header(struct impexp_copy *c, int64_t *ret_len,
 	uint64_t value = 0;
 	int kind;
 
-	if (read_full(c->fd, header, HEADER) != 1)
-		return error_set(err, ERR_SYSTEM, NULL,
-				 "%s: the data ended too early", c->path);
+	if (take_all(c, header, HEADER, err) < 0)
+		return -1;
 	for (int i = 0; i < HEADER; i++)
 		value = value << 8 | header[i];
 	kind = (int)(value >> LENGTH_BITS);
@@ -272,8 +292,8 @@ static int take_record(struct impexp_copy *c, int kind, int64_t n, off_t at,
 		return -1;
 	if (kind == RECORD_ZERO)
 		return zero_at(c, at, n) < 0 ? fail(c, "write", err) : 0;
-	if (n > 0 && read_full(c->fd, data, (size_t)n) != 1)
-		return fail(c, "take data", err);
+	if (take_all(c, data, (size_t)n, err) < 0)
+		return -1;
 	if (write_at(c->disk, data, (size_t)n, at) < 0)
 		return fail(c, "write", err);
 	return 0;
@@ -304,25 +324,6 @@ static int take_records(struct impexp_copy *c, struct impexp_shared *s,
 	return 0;
 }
 
-/* Fill a chunk, as a pipe gives less at once; 0 at the end. */
-static ssize_t read_chunk(int fd, char *data)
-{
-	size_t have = 0;
-
-	while (have < IMPEXP_CHUNK) {
-		ssize_t n = read(fd, data + have, IMPEXP_CHUNK - have);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		if (n == 0)
-			break;
-		have += (size_t)n;
-	}
-	return (ssize_t)have;
-}
-
 static int take_bytes(struct impexp_copy *c, struct impexp_shared *s,
 		      off_t *ret_end, struct error *err)
 {
@@ -330,7 +331,7 @@ static int take_bytes(struct impexp_copy *c, struct impexp_shared *s,
 	off_t at = 0;
 	ssize_t n;
 
-	while ((n = read_chunk(c->fd, data)) > 0) {
+	while ((n = take(c, data, IMPEXP_CHUNK, err)) > 0) {
 		bool zero = all_zero(data, (size_t)n);
 
 		if (check_room(c, at, n, err) < 0)
@@ -343,7 +344,7 @@ static int take_bytes(struct impexp_copy *c, struct impexp_shared *s,
 		s->bytes = at;
 	}
 	*ret_end = at;
-	return n < 0 ? fail(c, "take data", err) : 0;
+	return n < 0 ? -1 : 0;
 }
 
 int impexp_copy_in(struct impexp_copy *c, struct impexp_shared *s,
@@ -353,7 +354,7 @@ int impexp_copy_in(struct impexp_copy *c, struct impexp_shared *s,
 	int rc = c->sparse ? take_records(c, s, &end, err)
 			   : take_bytes(c, s, &end, err);
 
-	if (rc < 0)
+	if (rc < 0 || c->stream->end(c->stream, err) < 0)
 		return -1;
 	if (c->limit < 0 && c->regular && ftruncate(c->disk, end) < 0)
 		return fail(c, "set the size", err);

@@ -10,30 +10,16 @@
 #include "lib/base/mem.h"
 #include "noded/impexp/impexp.h"
 #include "noded/impexp/impexp_copy.h"
+#include "noded/impexp/impexp_net.h"
+#include "noded/impexp/impexp_stream.h"
 #include "noded/impexp/lend.h"
 
 #define EXPORT_MODE 0600
+
 static int fail(struct error *err, const char *path, const char *what)
 {
 	return error_set(err, ERR_SYSTEM, NULL, "%s: can't %s: %s", path, what,
 			 strerror(errno));
-}
-
-int impexp_write_all(int fd, const void *data, size_t len)
-{
-	const char *p = data;
-
-	while (len > 0) {
-		ssize_t n = write(fd, p, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -1;
-		p += n;
-		len -= (size_t)n;
-	}
-	return 0;
 }
 
 /* Names of volumes and other devices are links that udev has made. */
@@ -73,21 +59,18 @@ static off_t room_of(const struct impexp_spec *spec, int disk)
 								  : size;
 }
 
-static int copy(const struct impexp_spec *spec, int fd, struct impexp_shared *s,
+static int copy(const struct impexp_spec *spec, int disk,
+		struct impexp_stream *stream, struct impexp_shared *s,
 		struct error *err)
 {
-	auto_close int disk = open_end(spec, err);
-	struct stat st;
-
 	struct impexp_copy copy = {
 		.path = spec->path,
 		.disk = disk,
-		.fd = fd,
+		.stream = stream,
 		.sparse = spec->sparse,
 	};
+	struct stat st;
 
-	if (disk < 0)
-		return -1;
 	if (!spec->import)
 		return impexp_copy_out(&copy, s, err);
 	if (fstat(disk, &st) < 0)
@@ -97,18 +80,45 @@ static int copy(const struct impexp_spec *spec, int fd, struct impexp_shared *s,
 	return impexp_copy_in(&copy, s, err);
 }
 
+/* Through the pipe or, where there is none, with the peer itself. */
+static int copy_opened(const struct impexp_spec *spec, int fd,
+		       struct impexp_shared *s, bool *ret_net,
+		       struct error *err)
+{
+	auto_close int disk = open_end(spec, err);
+	struct impexp_pipe pipe;
+	struct impexp_net *net;
+	int rc;
+
+	if (disk < 0)
+		return -1;
+	if (fd >= 0) {
+		impexp_stream_of_pipe(&pipe, fd, spec->path);
+		return copy(spec, disk, &pipe.stream, s, err);
+	}
+	net = impexp_net_meet(spec, s, err);
+	*ret_net = net == NULL;
+	if (net == NULL)
+		return -1;
+	rc = copy(spec, disk, impexp_net_stream(net), s, err);
+	*ret_net = impexp_net_failed(net);
+	impexp_net_drop(net);
+	return rc;
+}
+
 int impexp_end_run(const struct impexp_spec *spec, int fd,
-		   struct impexp_shared *s, struct error *err)
+		   struct impexp_shared *s, bool *ret_net, struct error *err)
 {
 	struct lend lent = {0};
 	struct error other;
 	int rc;
 
+	*ret_net = false;
 	if (spec->lent_at != NULL &&
 	    lend_begin(spec->path, spec->snapshot, spec->import, spec->lent_at,
 		       &lent, err) < 0)
 		return -1;
-	rc = copy(spec, fd, s, err);
+	rc = copy_opened(spec, fd, s, ret_net, err);
 	if (lend_end(&lent, &other) < 0 && rc == 0) {
 		*err = other;
 		rc = -1;

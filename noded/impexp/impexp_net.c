@@ -15,6 +15,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -22,11 +23,14 @@
 
 #include "lib/base/array.h"
 #include "lib/base/clock.h"
+#include "lib/base/list.h"
 #include "lib/base/mem.h"
 #include "lib/event/tls.h"
 #include "noded/impexp/impexp.h"
 #include "noded/impexp/impexp_expected.h"
+#include "noded/impexp/impexp_net.h"
 #include "noded/impexp/impexp_pace.h"
+#include "noded/impexp/impexp_wire.h"
 
 /* The time limit for each read of handshake, magic and closing message. */
 #define TALK_TIMEOUT_S 10
@@ -45,13 +49,16 @@
 #define SECOND_US INT64_C(1000000)
 #define MIB_BYTES (INT64_C(1024) * 1024)
 
-struct net {
+struct impexp_net {
+	struct impexp_stream stream;
 	const struct impexp_spec *spec;
 	gnutls_certificate_credentials_t creds;
 	gnutls_session_t session;
 	int fd;
 	int64_t greeted_by_us; /* when the handshake has to be done */
+	struct impexp_wire wire;
 	struct impexp_pace pace;
+	bool failed;
 };
 
 static int tls_fail(struct error *err, const char *what, int rc)
@@ -68,7 +75,7 @@ static int sys_fail(struct error *err, const char *what)
 
 /* --- who may be there --- */
 
-static int check_peer(struct net *net, struct error *err)
+static int check_peer(struct impexp_net *net, struct error *err)
 {
 	unsigned n = 0;
 	const gnutls_datum_t *peer =
@@ -160,7 +167,7 @@ static int make_socket(const struct impexp_spec *spec,
 	return fd < 0 ? sys_fail(err, "Cannot make a socket") : fd;
 }
 
-static void drop(struct net *net)
+static void hang_up(struct impexp_net *net)
 {
 	if (net->session != NULL)
 		gnutls_deinit(net->session);
@@ -170,7 +177,7 @@ static void drop(struct net *net)
 	net->fd = -1;
 }
 
-static int begin_handshake(struct net *net, struct error *err)
+static int begin_handshake(struct impexp_net *net, struct error *err)
 {
 	unsigned side = net->spec->import ? GNUTLS_SERVER : GNUTLS_CLIENT;
 	int rc = gnutls_init(&net->session, side);
@@ -194,7 +201,7 @@ static int begin_handshake(struct net *net, struct error *err)
 
 /* Go on with it as far as the socket allows.  1: it is done, and the peer is
  * the expected one; 0: not yet. */
-static int go_on_shaking(struct net *net, struct error *err)
+static int go_on_shaking(struct impexp_net *net, struct error *err)
 {
 	int rc = gnutls_handshake(net->session);
 
@@ -210,7 +217,7 @@ static int go_on_shaking(struct net *net, struct error *err)
 
 /* --- bytes --- */
 
-static int send_all(struct net *net, const char *data, size_t len,
+static int send_all(struct impexp_net *net, const char *data, size_t len,
 		    struct error *err)
 {
 	while (len > 0) {
@@ -230,7 +237,7 @@ static int send_all(struct net *net, const char *data, size_t len,
  * says "again" after a message of TLS's own, such as one about new keys, also
  * where reads have no time limit; where they have one, it says so too when that
  * is over, hence the deadline. */
-static ssize_t receive(struct net *net, char *data, size_t len,
+static ssize_t receive(struct impexp_net *net, char *data, size_t len,
 		       int64_t deadline_us, struct error *err)
 {
 	ssize_t n;
@@ -242,7 +249,7 @@ static ssize_t receive(struct net *net, char *data, size_t len,
 	return n < 0 ? tls_fail(err, "Cannot receive", (int)n) : n;
 }
 
-static int exchange_magic(struct net *net, struct error *err)
+static int exchange_magic(struct impexp_net *net, struct error *err)
 {
 	int64_t deadline_us = clock_mono_us() + TALK_TIMEOUT_S * SECOND_US;
 	char expected[MAGIC_MAX], found[MAGIC_MAX];
@@ -270,7 +277,7 @@ static int exchange_magic(struct net *net, struct error *err)
 			 "The other side means another disk");
 }
 
-static int greet(struct net *net, struct error *err)
+static int greet(struct impexp_net *net, struct error *err)
 {
 	int rc = begin_handshake(net, err);
 
@@ -312,7 +319,7 @@ static int listen_socket(const struct impexp_spec *spec,
 
 /* Who has connected and not shown yet who it is, the first one first. */
 struct guests {
-	struct net all[GUESTS_MAX];
+	struct impexp_net all[GUESTS_MAX];
 	size_t n;
 };
 
@@ -320,26 +327,27 @@ struct guests {
 static void forget(struct guests *g, size_t i)
 {
 	g->n--;
-	memmove(&g->all[i], &g->all[i + 1], (g->n - i) * sizeof(struct net));
+	memmove(&g->all[i], &g->all[i + 1],
+		(g->n - i) * sizeof(struct impexp_net));
 }
 
 static void send_away(struct guests *g, size_t i)
 {
-	drop(&g->all[i]);
+	hang_up(&g->all[i]);
 	forget(g, i);
 }
 
 /* Where there are too many, the one goes who has had the most time. */
-static void take_in(struct guests *g, const struct net *as, int listener,
+static void take_in(struct guests *g, const struct impexp_net *as, int listener,
 		    struct error *err)
 {
-	struct net guest = *as;
+	struct impexp_net guest = *as;
 
 	guest.fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (guest.fd < 0)
 		return;
 	if (begin_handshake(&guest, err) < 0) {
-		drop(&guest);
+		hang_up(&guest);
 		return;
 	}
 	if (g->n == GUESTS_MAX)
@@ -349,7 +357,7 @@ static void take_in(struct guests *g, const struct net *as, int listener,
 
 /* 1: it is the peer; 0: that is not known yet; -1: it is not.  Who has the
  * certificate is believed to say at once which disk it means. */
-static int hear(struct net *guest, struct error *err)
+static int hear(struct impexp_net *guest, struct error *err)
 {
 	int rc = go_on_shaking(guest, err);
 
@@ -364,7 +372,8 @@ static int hear(struct net *guest, struct error *err)
 }
 
 /* Hear all; true: *ret is the peer. */
-static bool hear_all(struct guests *g, struct net *ret, struct error *err)
+static bool hear_all(struct guests *g, struct impexp_net *ret,
+		     struct error *err)
 {
 	for (size_t i = g->n; i > 0; i--) {
 		int rc = hear(&g->all[i - 1], err);
@@ -398,7 +407,7 @@ static bool await_guests(const struct guests *g, int listener,
 	return fds[0].revents != 0;
 }
 
-static int accept_peer(struct net *net, struct impexp_shared *s,
+static int accept_peer(struct impexp_net *net, struct impexp_shared *s,
 		       int64_t deadline_us, struct error *err)
 {
 	auto_close int listener = listen_socket(net->spec, s, err);
@@ -419,7 +428,8 @@ static int accept_peer(struct net *net, struct impexp_shared *s,
 	return met ? 0 : -1;
 }
 
-static int connect_once(struct net *net, int64_t deadline_us, struct error *err)
+static int connect_once(struct impexp_net *net, int64_t deadline_us,
+			struct error *err)
 {
 	struct sockaddr_storage address;
 	int64_t left_us = deadline_us - clock_mono_us();
@@ -438,10 +448,11 @@ static int connect_once(struct net *net, int64_t deadline_us, struct error *err)
 	return greet(net, err);
 }
 
-static int connect_peer(struct net *net, int64_t deadline_us, struct error *err)
+static int connect_peer(struct impexp_net *net, int64_t deadline_us,
+			struct error *err)
 {
 	while (connect_once(net, deadline_us, err) < 0) {
-		drop(net);
+		hang_up(net);
 		if (clock_mono_us() + RETRY_US > deadline_us)
 			return -1;
 		usleep(RETRY_US);
@@ -452,7 +463,7 @@ static int connect_peer(struct net *net, int64_t deadline_us, struct error *err)
 /* --- the stream --- */
 
 /* Keep the limit after n more bytes. */
-static void brake(struct net *net, ssize_t n)
+static void brake(struct impexp_net *net, ssize_t n)
 {
 	int64_t us = impexp_pace_us(&net->pace, n, clock_mono_us());
 
@@ -473,7 +484,7 @@ static bool is_under_way(int fd)
  * tickets, for example), even if it sends no closing message (socat does not):
  * closing a connection with unread data resets it, and what we have sent would
  * be lost.  A peer that fails in the end breaks the connection. */
-static int say_goodbye(struct net *net, struct error *err)
+static int say_goodbye(struct impexp_net *net, struct error *err)
 {
 	int64_t deadline_us = clock_mono_us() + BYE_TIMEOUT_S * SECOND_US;
 	char rest[512];
@@ -497,56 +508,67 @@ static int say_goodbye(struct net *net, struct error *err)
 	return sys_fail(err, "The other side has not taken all");
 }
 
-/* The end of our input is that of the disk only if those before us have ended
- * well: a script that fails closes its output as well, and the peer would take
- * the half for the whole.  If they fail we are killed, and the peer sees a
- * connection that breaks. */
-static void await_complete(const struct impexp_shared *s)
+/* --- the connection --- */
+
+static struct impexp_net *net_of(struct impexp_stream *s)
 {
-	while (!s->complete)
-		usleep(COMPLETE_POLL_US);
+	return container_of(s, struct impexp_net, stream);
 }
 
-static int pump_out(struct net *net, int fd, bool count,
-		    struct impexp_shared *s, struct error *err)
+static int put(struct impexp_stream *s, const void *data, size_t n,
+	       struct error *err)
 {
-	auto_free char *data = xalloc(IMPEXP_CHUNK);
-	ssize_t n;
+	struct impexp_net *net = net_of(s);
 
-	while ((n = read(fd, data, IMPEXP_CHUNK)) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return sys_fail(err, "Cannot read the data to send");
-		if (send_all(net, data, (size_t)n, err) < 0)
-			return -1;
-		brake(net, n);
-		if (count)
-			s->bytes += n;
+	impexp_wire_gather(&net->wire);
+	if (send_all(net, data, n, err) < 0) {
+		net->failed = true;
+		return -1;
 	}
-	await_complete(s);
-	return say_goodbye(net, err);
+	if (impexp_wire_flush(&net->wire) < 0) {
+		net->failed = true;
+		return sys_fail(err, "Cannot send");
+	}
+	brake(net, (ssize_t)n);
+	return 0;
 }
 
-static int pump_in(struct net *net, int fd, bool count, struct impexp_shared *s,
+static ssize_t get(struct impexp_stream *s, void *data, size_t n,
 		   struct error *err)
 {
-	auto_free char *data = xalloc(IMPEXP_CHUNK);
-	ssize_t n;
+	struct impexp_net *net = net_of(s);
+	ssize_t got = receive(net, data, n, INT64_MAX, err);
 
-	while ((n = receive(net, data, IMPEXP_CHUNK, INT64_MAX, err)) > 0) {
-		if (impexp_write_all(fd, data, (size_t)n) < 0)
-			return sys_fail(err, "Cannot pass on what was sent");
-		brake(net, n);
-		if (count)
-			s->bytes += n;
-	}
+	if (got > 0)
+		brake(net, got);
+	net->failed = got < 0;
+	return got;
+}
+
+static int hear_end(struct impexp_net *net, struct error *err)
+{
+	char more;
+	ssize_t n = receive(net, &more, sizeof(more), INT64_MAX, err);
+
+	if (n > 0)
+		return error_set(err, ERR_SYSTEM, NULL,
+				 "The other side sends more than the disk");
 	if (n == 0)
 		gnutls_bye(net->session, GNUTLS_SHUT_WR);
 	return n < 0 ? -1 : 0;
 }
 
-static int meet(struct net *net, struct impexp_shared *s, struct error *err)
+static int end(struct impexp_stream *s, struct error *err)
+{
+	struct impexp_net *net = net_of(s);
+	int rc = net->spec->import ? hear_end(net, err) : say_goodbye(net, err);
+
+	net->failed = rc < 0;
+	return rc;
+}
+
+static int meet(struct impexp_net *net, struct impexp_shared *s,
+		struct error *err)
 {
 	int64_t deadline_us = clock_mono_us() +
 			      (int64_t)net->spec->connect_timeout_s * 1000000;
@@ -562,23 +584,102 @@ static int meet(struct net *net, struct impexp_shared *s, struct error *err)
 				 : connect_peer(net, deadline_us, err);
 }
 
-int impexp_net_run(const struct impexp_spec *spec, int fd, bool count,
-		   struct impexp_shared *s, struct error *err)
+struct impexp_net *impexp_net_meet(const struct impexp_spec *spec,
+				   struct impexp_shared *s, struct error *err)
 {
-	struct net net = {
+	struct impexp_net *net = xalloc(sizeof(*net));
+
+	*net = (struct impexp_net){
+		.stream = {.put = put, .get = get, .end = end},
 		.spec = spec,
 		.fd = -1,
 		.pace = {.bytes_per_s = spec->bandwidth_mib * MIB_BYTES},
 	};
-	int rc = meet(&net, s, err);
-
-	if (rc == 0) {
-		s->connected = true;
-		rc = spec->import ? pump_in(&net, fd, count, s, err)
-				  : pump_out(&net, fd, count, s, err);
+	if (meet(net, s, err) < 0) {
+		impexp_net_drop(net);
+		return NULL;
 	}
-	drop(&net);
-	if (net.creds != NULL)
-		gnutls_certificate_free_credentials(net.creds);
+	impexp_wire_begin(&net->wire, net->session, net->fd);
+	s->connected = true;
+	return net;
+}
+
+void impexp_net_drop(struct impexp_net *net)
+{
+	hang_up(net);
+	impexp_wire_end(&net->wire);
+	if (net->creds != NULL)
+		gnutls_certificate_free_credentials(net->creds);
+	free(net);
+}
+
+struct impexp_stream *impexp_net_stream(struct impexp_net *net)
+{
+	return &net->stream;
+}
+
+bool impexp_net_failed(const struct impexp_net *net)
+{
+	return net->failed;
+}
+
+/* --- between it and a pipe --- */
+
+/* The end of our input is that of the disk only if those before us have ended
+ * well: a script that fails closes its output as well, and the peer would take
+ * the half for the whole.  If they fail we are killed, and the peer sees a
+ * connection that breaks. */
+static void await_complete(const struct impexp_shared *s)
+{
+	while (!s->complete)
+		usleep(COMPLETE_POLL_US);
+}
+
+static int pump_out(struct impexp_stream *to, int fd, bool count,
+		    struct impexp_shared *s, struct error *err)
+{
+	auto_free char *data = xalloc(IMPEXP_CHUNK);
+	ssize_t n;
+
+	while ((n = read(fd, data, IMPEXP_CHUNK)) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return sys_fail(err, "Cannot read the data to send");
+		if (to->put(to, data, (size_t)n, err) < 0)
+			return -1;
+		if (count)
+			s->bytes += n;
+	}
+	await_complete(s);
+	return to->end(to, err);
+}
+
+static int pump_in(struct impexp_stream *from, int fd, bool count,
+		   struct impexp_shared *s, struct error *err)
+{
+	auto_free char *data = xalloc(IMPEXP_CHUNK);
+	ssize_t n;
+
+	while ((n = from->get(from, data, IMPEXP_CHUNK, err)) > 0) {
+		if (impexp_write_all(fd, data, (size_t)n) < 0)
+			return sys_fail(err, "Cannot pass on what was sent");
+		if (count)
+			s->bytes += n;
+	}
+	return n < 0 ? -1 : from->end(from, err);
+}
+
+int impexp_net_run(const struct impexp_spec *spec, int fd, bool count,
+		   struct impexp_shared *s, struct error *err)
+{
+	struct impexp_net *net = impexp_net_meet(spec, s, err);
+	int rc;
+
+	if (net == NULL)
+		return -1;
+	rc = spec->import ? pump_in(&net->stream, fd, count, s, err)
+			  : pump_out(&net->stream, fd, count, s, err);
+	impexp_net_drop(net);
 	return rc;
 }

@@ -182,11 +182,18 @@ static void run_program(struct transfer *t, enum impexp_child which,
 	_exit(1);
 }
 
+/* Whether the disk's end speaks with the peer itself. */
+static bool is_direct(const struct transfer *t)
+{
+	return t->spec.kind != IMPEXP_SCRIPT && t->spec.tool == NULL &&
+	       t->spec.image == NULL;
+}
+
 static void run_child(struct transfer *t, enum impexp_child which, int in,
 		      int out)
 {
 	const struct impexp_spec *spec = &t->spec;
-	bool script = spec->kind == IMPEXP_SCRIPT;
+	bool script = spec->kind == IMPEXP_SCRIPT, net = false;
 	struct error err;
 	sigset_t none;
 	int rc = -1;
@@ -202,14 +209,15 @@ static void run_child(struct transfer *t, enum impexp_child which, int in,
 		run_program(t, which, spec->argv, spec->env, spec->cwd, in,
 			    out);
 	if (which == IMPEXP_END)
-		rc = impexp_end_run(spec, in >= 0 ? in : out, t->shared, &err);
+		rc = impexp_end_run(spec, in >= 0 ? in : out, t->shared, &net,
+				    &err);
 	else if (spec->image != NULL)
 		rc = impexp_image_run(spec, out, t->shared, &err);
 	else
 		rc = impexp_net_run(spec, in >= 0 ? in : out, script, t->shared,
 				    &err);
 	if (rc < 0)
-		say_why(t, which, err.text);
+		say_why(t, net ? IMPEXP_NET : which, err.text);
 	_exit(rc < 0 ? 1 : 0);
 }
 
@@ -247,6 +255,8 @@ static int start_row(struct transfer *t)
 	const enum impexp_child *row = t->spec.import ? in_row : out_row;
 	int in = -1;
 
+	if (is_direct(t))
+		return start_child(t, IMPEXP_END, -1, (const int[]){-1, -1});
 	for (size_t i = 0; i < IMPEXP_N; i++) {
 		int fds[2] = {-1, -1};
 		int rc;
@@ -292,6 +302,8 @@ static const char *const names[] = {
 static void note_failure(struct transfer *t, enum impexp_child which,
 			 int status)
 {
+	if (is_direct(t) && *t->shared->why[IMPEXP_NET] != '\0')
+		which = IMPEXP_NET;
 	if (t->failed >= 0 && !t->consequence)
 		return; /* a later failure is a consequence */
 	t->failed = (int)which;
