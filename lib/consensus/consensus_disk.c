@@ -17,6 +17,9 @@
 #define RETRY_US 1000000
 /* and what was loaded for somebody who is behind is kept so long. */
 #define LOADED_US 10000000
+/* A server that follows does nothing else while a write takes less than this.
+ */
+#define SHORT_WRITE_US 2000
 
 /* --- messages that wait for a write --- */
 
@@ -65,12 +68,25 @@ static WAITS void wait_for_space(struct consensus *c, const struct error *err)
 		;
 }
 
+/* Whether nobody but the leader has to do with this server, which waits for its
+ * disk. */
+static bool follows(const struct consensus *c)
+{
+	struct raft_status s;
+
+	raft_status(c->raft, &s);
+	return s.role == RAFT_FOLLOWER;
+}
+
 static WAITS int write_record(struct consensus *c, struct error *err)
 {
 	int rc;
 
 	for (;;) {
-		task_leave();
+		if (follows(c))
+			task_leave_within(SHORT_WRITE_US);
+		else
+			task_leave();
 		rc = wal_write_work(c->wal, err);
 		task_enter();
 		if (rc == 0)

@@ -13,8 +13,11 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
@@ -213,6 +216,89 @@ void tasks_drive(bool (*over)(void *arg), void *arg)
 	sched.over = NULL;
 }
 
+/* --- the relief --- */
+
+/* A thread that takes the control from a task that is outside for too long, and
+ * gives it to the first thread.  It sleeps for the clock, which is set when the
+ * task leaves, and taken back when it is there again in time. */
+static struct {
+	uv_thread_t thread;
+	int clock; /* of the kernel; -1: there is no such thread */
+	_Atomic(const struct task *) of; /* who is outside, with the control */
+	_Atomic bool quit;
+} relief = {.clock = -1};
+
+static void set_clock(unsigned us)
+{
+	struct itimerspec at = {
+		.it_value = {.tv_sec = us / 1000000,
+			     .tv_nsec = (long)(us % 1000000) * 1000},
+	};
+
+	timerfd_settime(relief.clock, 0, &at, NULL);
+}
+
+static void relief_main(void *arg)
+{
+	uint64_t rang;
+
+	(void)arg;
+	while (!relief.quit) {
+		if (read(relief.clock, &rang, sizeof(rang)) < 0)
+			continue;
+		if (atomic_exchange(&relief.of, NULL) != NULL)
+			uv_sem_post(&sched.back);
+	}
+}
+
+static bool relief_stands_by(void)
+{
+	if (relief.clock >= 0)
+		return true;
+	relief.clock = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	if (relief.clock < 0)
+		return false;
+	relief.quit = false;
+	if (uv_thread_create(&relief.thread, relief_main, NULL) == 0)
+		return true;
+	close(relief.clock);
+	relief.clock = -1;
+	return false;
+}
+
+/* This task is outside, and has the control for so long at most. */
+static void relief_call(unsigned us)
+{
+	if (!relief_stands_by()) {
+		uv_sem_post(&sched.back);
+		return;
+	}
+	relief.of = self;
+	set_clock(us);
+}
+
+/* Whether this task has kept the control. */
+static bool relief_send_back(void)
+{
+	const struct task *expected = self;
+
+	if (!atomic_compare_exchange_strong(&relief.of, &expected, NULL))
+		return false;
+	set_clock(0);
+	return true;
+}
+
+static void relief_end(void)
+{
+	if (relief.clock < 0)
+		return;
+	relief.quit = true;
+	set_clock(1);
+	uv_thread_join(&relief.thread);
+	close(relief.clock);
+	relief.clock = -1;
+}
+
 /* --- the threads --- */
 
 static void leave_if_killed(void)
@@ -352,6 +438,7 @@ void tasks_close(void)
 		thread_end(t);
 	}
 	sched.n_pool = 0;
+	relief_end();
 	timers_close();
 	uv_close((uv_handle_t *)&sched.idle, NULL);
 	uv_close((uv_handle_t *)&sched.async, NULL);
@@ -565,6 +652,17 @@ void task_leave(void)
 	uv_sem_post(&sched.back);
 }
 
+void task_leave_within(unsigned us)
+{
+	if (sched.simulated || !is_driving()) {
+		task_leave();
+		return;
+	}
+	self->outside = true;
+	mem_json_pauses(true);
+	relief_call(us);
+}
+
 void task_enter(void)
 {
 	struct task *t = self;
@@ -575,6 +673,10 @@ void task_enter(void)
 		return;
 	}
 	mem_json_pauses(false);
+	if (relief_send_back()) {
+		t->outside = false;
+		return;
+	}
 	uv_mutex_lock(&sched.mutex);
 	list_append(&sched.returning, &t->link);
 	uv_mutex_unlock(&sched.mutex);

@@ -147,4 +147,9 @@ WAITS void task_yield(void);
 void task_leave(void);
 WAITS void task_enter(void);
 
+/* The same for a call that is mostly short: the loop stands still until it is
+ * over, but no longer than so many microseconds.  Short calls then wake no
+ * thread. */
+void task_leave_within(unsigned us);
+
 #endif

@@ -359,8 +359,8 @@ class Reader:
 
     def call(self, i, name, callee):
         line = self.tokens[i].line
-        if name in ("task_leave", "task_enter"):
-            self.beside = name == "task_leave"
+        if name in ("task_leave", "task_leave_within", "task_enter"):
+            self.beside = name != "task_enter"
         if isinstance(callee, str) or callee is None:
             return
         if getattr(callee, "struct", None) == "?":

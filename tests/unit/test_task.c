@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <criterion/criterion.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/str.h"
@@ -177,6 +178,82 @@ Test(task, driven_tasks_leave_and_come_back)
 		task_spawn("l", leaver, "x");
 	tasks_drive(none_left, NULL);
 	cr_assert_eq(trace.len, 400);
+}
+
+static void other(void *arg)
+{
+	int *fds = arg;
+
+	buf_adds(&trace, "other ");
+	if (fds != NULL)
+		cr_assert_eq(write(fds[1], "x", 1), 1);
+}
+
+static void short_leaver(void *arg)
+{
+	(void)arg;
+	task_leave_within(60000000);
+	task_enter();
+	buf_adds(&trace, "short ");
+}
+
+/* Nobody else runs meanwhile. */
+Test(task, a_short_call_keeps_the_loop)
+{
+	for (int i = 0; i < 3; i++) {
+		task_spawn("s", short_leaver, NULL);
+		task_spawn("o", other, NULL);
+	}
+	tasks_drive(none_left, NULL);
+	cr_assert_str_eq(trace.data, "short other short other short other ");
+}
+
+/* What it waits for comes from another task. */
+static void long_leaver(void *arg)
+{
+	const int *fds = arg;
+	char byte;
+
+	task_leave_within(1000);
+	cr_assert_eq(read(fds[0], &byte, 1), 1);
+	task_enter();
+	buf_adds(&trace, "long ");
+}
+
+Test(task, a_call_that_is_not_short_keeps_it_no_longer_than_that)
+{
+	int fds[2];
+
+	cr_assert_eq(pipe(fds), 0);
+	for (int i = 0; i < 3; i++) {
+		task_spawn("l", long_leaver, fds);
+		task_spawn("o", other, fds);
+		tasks_drive(none_left, NULL);
+	}
+	cr_assert_str_eq(trace.data, "other long other long other long ");
+	close(fds[0]);
+	close(fds[1]);
+}
+
+/* Whether the time is over or not. */
+static void just_in_time(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < 300; i++) {
+		task_leave_within(20);
+		usleep(i % 3 * 10);
+		task_enter();
+		task_yield();
+	}
+	buf_adds(&trace, "x");
+}
+
+Test(task, both_ends_of_a_call_may_meet)
+{
+	for (int i = 0; i < 8; i++)
+		task_spawn("j", just_in_time, NULL);
+	tasks_drive(none_left, NULL);
+	cr_assert_str_eq(trace.data, "xxxxxxxx");
 }
 
 struct seen {
