@@ -315,55 +315,81 @@ static void stop_serving(void *arg)
 /* A parcel whose answer is waited for. */
 struct asking {
 	struct consensus_question question;
-	struct cond changed;
-	char *text; /* NULL: not yet */
+	struct frames_request *request;
 };
+
+static void reply(struct frames_request *r, const void *data, size_t len)
+{
+	auto_free char *text = quorum_answer_text(data, len);
+
+	frames_reply(r, text);
+}
 
 static void on_answered(struct consensus_question *q, const void *data,
 			size_t len)
 {
 	struct asking *a = container_of(q, struct asking, question);
 
-	a->text = quorum_answer_text(data, len);
-	cond_signal(&a->changed);
+	reply(a->request, data, len);
+	free(a);
 }
 
-static WAITS char *ask_server(struct masterd *md, const char *data, size_t len)
+static void take_question(struct masterd *md, struct frames_request *r,
+			  const char *data, size_t len)
 {
-	struct asking a = {.question.answered = on_answered};
+	struct asking *a = xalloc(sizeof(*a));
 
-	cond_init(&a.changed);
-	if (!role_parcel(md->role, data, len, &a.question))
-		return quorum_answer_text(NULL, 0);
-	while (a.text == NULL)
-		cond_wait(&a.changed);
-	return a.text;
+	*a = (struct asking){
+		.question.answered = on_answered,
+		.request = r,
+	};
+	if (role_parcel(md->role, data, len, &a->question))
+		return;
+	reply(r, NULL, 0);
+	free(a);
 }
 
-static WAITS char *on_request(void *arg, char kind, const char *data,
-			      size_t len)
+/* Parcels wait for nothing here, and a task for each would have to be woken. */
+static bool take_parcel(void *arg, struct frames_request *r, char kind,
+			const char *data, size_t len)
 {
 	struct masterd *md = arg;
 
-	if (kind == LOG_KIND_ORDER && relay_is_order(data, len))
-		return relay_order(md->relay, data, len);
 	if (kind == LOG_KIND_ORDER)
-		return role_order(md->role, data, len);
-	if (kind == LOG_KIND_QUESTION)
-		return ask_server(md, data, len);
-	role_parcel(md->role, data, len, NULL);
-	return quorum_answer_text(NULL, 0);
+		return false;
+	if (kind == LOG_KIND_QUESTION) {
+		take_question(md, r, data, len);
+	} else {
+		role_parcel(md->role, data, len, NULL);
+		reply(r, NULL, 0);
+	}
+	return true;
+}
+
+static WAITS char *answer_order(void *arg, char kind, const char *data,
+				size_t len)
+{
+	struct masterd *md = arg;
+
+	(void)kind;
+	return relay_is_order(data, len) ? relay_order(md->relay, data, len)
+					 : role_order(md->role, data, len);
 }
 
 static int listen_to_servers(void *arg, struct error *err)
 {
 	struct masterd *md = arg;
+	const struct frames_functions fns = {
+		.take = take_parcel,
+		.answer = answer_order,
+		.arg = md,
+	};
 
 	md->relay = relay_create(md->paths, md->role, err);
 	if (md->relay == NULL)
 		return -1;
-	md->frames = frames_listen(path(md->paths, PATH_SERVER_SOCKET),
-				   on_request, md, err);
+	md->frames =
+		frames_listen(path(md->paths, PATH_SERVER_SOCKET), &fns, err);
 	return md->frames == NULL ? -1 : 0;
 }
 

@@ -135,6 +135,7 @@ static void stop(struct daemon *d)
 {
 	server_stop(d->arg);
 	metrics_stop(d->arg);
+	relay_end(d->arg);
 	task_spawn("finish", finish, d->arg);
 }
 

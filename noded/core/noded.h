@@ -19,6 +19,7 @@
 #include "noded/replica/candidate.h"
 #include "noded/replica/order.h"
 
+struct frames_line;
 struct https_server;
 
 struct noded {
@@ -42,8 +43,10 @@ struct noded {
 	/* As relay_ask(). */
 	WAITS char *(*relay)(struct noded *n, char kind, const void *data,
 			     size_t len, struct error *err);
-	/* The start of a master daemon that stands by (relay.c). */
+	/* The master daemon here that stands by, and its start (relay.c). */
 	struct {
+		struct frames_line *line; /* NULL: none yet */
+		bool ended;		  /* there will be none */
 		bool starting;
 		int64_t after_us; /* none before */
 		struct cond started;

@@ -9,6 +9,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
+#include "lib/base/mem.h"
 #include "lib/event/frames.h"
 #include "lib/event/proc.h"
 #include "lib/model/config/ssconf.h"
@@ -86,17 +87,36 @@ static WAITS int see_to_daemon(struct noded *n, char kind, struct error *err)
 			 "No master daemon runs on this node");
 }
 
-char *relay_ask(struct noded *n, char kind, const void *data, size_t len,
-		struct error *err)
+/* An order must not come twice, and a parcel may. */
+static WAITS char *ask(struct noded *n, char kind, const void *data, size_t len,
+		       struct error *err)
 {
 	const char *socket = path(n->paths, PATH_SERVER_SOCKET);
 	unsigned ms = kind == LOG_KIND_ORDER ? ORDER_MS : PARCEL_MS;
-	char *answer = frames_ask(socket, kind, data, len, ms, err);
+
+	if (kind == LOG_KIND_ORDER || n->standby.ended)
+		return frames_ask(socket, kind, data, len, ms, err);
+	if (n->standby.line == NULL)
+		n->standby.line = frames_line_create(socket);
+	return frames_line_ask(n->standby.line, kind, data, len, ms, err);
+}
+
+char *relay_ask(struct noded *n, char kind, const void *data, size_t len,
+		struct error *err)
+{
+	char *answer = ask(n, kind, data, len, err);
 
 	if (answer != NULL || !error_is(err, ECODE_REFUSED) ||
 	    see_to_daemon(n, kind, err) < 0)
 		return answer;
-	return frames_ask(socket, kind, data, len, ms, err);
+	return ask(n, kind, data, len, err);
+}
+
+void relay_end(struct noded *n)
+{
+	n->standby.ended = true;
+	if (n->standby.line != NULL)
+		frames_line_free(steal(&n->standby.line));
 }
 
 /* 0: no master daemon runs here any more. */

@@ -20,6 +20,10 @@ struct noded;
 WAITS char *relay_ask(struct noded *n, char kind, const void *data, size_t len,
 		      struct error *err);
 
+/* The daemon ends: what is asked from now on goes over connections that are not
+ * kept. */
+void relay_end(struct noded *n);
+
 /* This node takes part in the log no more: end its master daemon if it stands
  * by, and remove what it has of the log.  -1 with err: it is the master, or
  * does not end. */
