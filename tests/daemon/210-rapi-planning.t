@@ -130,8 +130,13 @@ answers "a time that is none" 400 GET '/gantry/1/history?since=x'
 answers "whether it is as it was" 200 GET /gantry/1/history/verify
 is "$(of 'a["ok"], a["running"]')" "(True, False)" "is found out"
 archive=$(root node1)/var/lib/ganeti/queue/archive/0
-until_true 20 test -s "$archive/job-2"
-sed -i 's/success/sucess_/' "$archive/job-2"
+# What is on its way to the disk may be written over the change.
+altered() {
+    sed -i 's/success/sucess_/' "$archive/job-2" || return
+    ask GET /gantry/1/history/verify
+    printf '%s\n' "$out" | grep -q '"ok": false'
+}
+until_true 20 altered
 answers "who alters it" 200 GET /gantry/1/history/verify
 like "$out" '"ok": false, "job": 2' "is found out as well"
 answers "not by everybody" 401 GET /gantry/1/history/verify "" -u nobody:x
