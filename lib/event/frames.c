@@ -447,6 +447,7 @@ struct frames_server {
 	uv_pipe_t pipe;
 	struct frames_functions fns;
 	struct list conns;
+	char *space;	/* for what is read, of all of them in turn */
 	unsigned users; /* connections, and the listening one */
 	bool stopping;
 };
@@ -464,8 +465,10 @@ struct frames_request {
 
 static void user_gone(struct frames_server *s)
 {
-	if (--s->users == 0)
-		free(s);
+	if (--s->users > 0)
+		return;
+	free(s->space);
+	free(s);
 }
 
 static void on_conn_closed(uv_handle_t *handle)
@@ -584,17 +587,16 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *data)
 {
 	struct frames_request *c =
 		container_of((uv_pipe_t *)stream, struct frames_request, pipe);
-	auto_free char *base = data->base;
 	int complete;
 
 	if (n == 0)
 		return;
-	if (n < 0) {
+	if (n < 0 || c->busy) { /* the request is being read */
 		conn_close(c);
 		return;
 	}
-	buf_add(&c->in, base, (size_t)n);
-	complete = c->busy ? -1 : is_complete(c);
+	buf_add(&c->in, data->base, (size_t)n);
+	complete = is_complete(c);
 	if (complete < 0)
 		conn_close(c);
 	if (complete <= 0)
@@ -604,9 +606,11 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *data)
 
 static void on_space(uv_handle_t *handle, size_t suggested, uv_buf_t *ret)
 {
-	(void)handle;
+	struct frames_request *c =
+		container_of((uv_pipe_t *)handle, struct frames_request, pipe);
+
 	(void)suggested;
-	*ret = uv_buf_init(xalloc(READ_BYTES), READ_BYTES);
+	*ret = uv_buf_init(c->server->space, READ_BYTES);
 }
 
 static void on_connection(uv_stream_t *listener, int status)
@@ -640,7 +644,11 @@ struct frames_server *frames_listen(const char *socket,
 	struct frames_server *s = xalloc(sizeof(*s));
 	int rc;
 
-	*s = (struct frames_server){.fns = *fns, .users = 1};
+	*s = (struct frames_server){
+		.fns = *fns,
+		.space = xalloc(READ_BYTES),
+		.users = 1,
+	};
 	list_init(&s->conns);
 	uv_pipe_init(tasks_loop(), &s->pipe, 0);
 	unlink(socket);

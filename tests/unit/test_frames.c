@@ -181,6 +181,36 @@ Test(frames, where_nobody_listens_is_told_apart)
 	ask_nobody(NULL);
 }
 
+/* The request before has not been answered yet, and is being read. */
+static WAITS void talk_on(void *arg)
+{
+	static const char request[] = "\1\0\0\0\0\0\0\0s";
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	auto_close int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	char byte;
+
+	(void)arg;
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", socket_path);
+	cr_assert_eq(connect(fd, (struct sockaddr *)&address, sizeof(address)),
+		     0);
+	cr_assert_eq(write(fd, request, sizeof(request) - 1),
+		     sizeof(request) - 1);
+	while (asked == 0)
+		task_yield();
+	cr_assert_eq(write(fd, request, sizeof(request) - 1),
+		     sizeof(request) - 1);
+	task_leave();
+	cr_expect_eq(read(fd, &byte, 1), 0);
+	task_enter();
+}
+
+Test(frames, who_talks_on_is_sent_away)
+{
+	task_spawn("client", talk_on, NULL);
+	tasks_drive(all_done, NULL);
+	cr_assert_eq(asked, 1);
+}
+
 /* --- a daemon that lets nobody in --- */
 
 #define CROWD 8
