@@ -90,11 +90,16 @@ int hosts_do(const struct vcluster *v, const struct vcluster_node *node,
 
 /* --- daemons --- */
 
-/* What a daemon is that runs: it has its pid file locked, and serves. */
+/* What a daemon is that runs: it has its pid file locked, and serves.  A master
+ * daemon that stands by makes way for one that is started; one that has just
+ * become the master serves within two seconds. */
 static const char script[] =
 	"way=$1 port=$3\n"
 	"file=/var/run/ganeti/ganeti-$2.pid\n"
 	"held() { [ -s $file ] && ! flock -n $file true; }\n"
+	"stands_by() {\n"
+	"  tr '\\0' '\\n' </proc/$(cat $file)/cmdline | grep -qxe --standby\n"
+	"}\n"
 	"serves() {\n"
 	"  case $1 in\n"
 	"  noded) [ -n \"$(ss -Hltn 'sport = 1811')\" ] ;;\n"
@@ -111,6 +116,7 @@ static const char script[] =
 	"  [ -e /var/lib/ganeti/server.pem ] || exit 0\n"
 	"  while held; do\n"
 	"    serves $2 && exit 0\n"
+	"    [ $n -gt 1760 ] || ! stands_by || break\n"
 	"    n=$((n - 1)); [ $n -gt 0 ] || exit 1\n"
 	"    sleep 0.05\n"
 	"  done\n"
