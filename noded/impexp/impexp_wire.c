@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The functions by which GnuTLS sends and receives. */
+/* The functions by which GnuTLS sends and receives.  Where the peer has gone,
+ * SIGPIPE must be ignored, as in all of this program. */
 #include "noded/impexp/impexp_wire.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -13,27 +13,12 @@
 /* A chunk as records, with their headers and marks. */
 #define WIRE_BYTES (IMPEXP_CHUNK + IMPEXP_CHUNK / 64)
 
-static int send_all(int fd, const char *data, size_t n)
-{
-	while (n > 0) {
-		ssize_t done = send(fd, data, n, MSG_NOSIGNAL);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return -1;
-		data += done;
-		n -= (size_t)done;
-	}
-	return 0;
-}
-
 static int send_gathered(struct impexp_wire *w)
 {
 	size_t n = w->n_out;
 
 	w->n_out = 0;
-	return send_all(w->fd, w->out, n);
+	return impexp_write_all(w->fd, w->out, n);
 }
 
 static ssize_t push(gnutls_transport_ptr_t arg, const void *data, size_t n)
@@ -43,7 +28,7 @@ static ssize_t push(gnutls_transport_ptr_t arg, const void *data, size_t n)
 	if (w->n_out + n > WIRE_BYTES && send_gathered(w) < 0)
 		return -1;
 	if (!w->gathers || n > WIRE_BYTES)
-		return send_all(w->fd, data, n) < 0 ? -1 : (ssize_t)n;
+		return impexp_write_all(w->fd, data, n) < 0 ? -1 : (ssize_t)n;
 	memcpy(w->out + w->n_out, data, n);
 	w->n_out += n;
 	return (ssize_t)n;

@@ -68,6 +68,14 @@ static const struct frames_functions functions = {
 	.answer = answer,
 };
 
+static struct sockaddr_un address_of(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	return address;
+}
+
 static void setup(void)
 {
 	struct error err;
@@ -185,12 +193,11 @@ Test(frames, where_nobody_listens_is_told_apart)
 static WAITS void talk_on(void *arg)
 {
 	static const char request[] = "\1\0\0\0\0\0\0\0s";
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct sockaddr_un address = address_of(socket_path);
 	auto_close int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 	char byte;
 
 	(void)arg;
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s", socket_path);
 	cr_assert_eq(connect(fd, (struct sockaddr *)&address, sizeof(address)),
 		     0);
 	cr_assert_eq(write(fd, request, sizeof(request) - 1),
